@@ -1,0 +1,12 @@
+// Command askback is a terminal client for tools that need to ask a person something.
+package main
+
+import (
+	"os"
+
+	"askback/internal/app"
+)
+
+func main() {
+	os.Exit(app.Main(os.Args[1:]))
+}
