@@ -1,0 +1,61 @@
+package app
+
+import (
+	"context"
+	"errors"
+)
+
+// The exit codes of the command line, decided here and nowhere else.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // the call failed; lint: refused or does not fit
+	exitUsage       = 2 // usage or configuration error, a wrong answer
+	exitInput       = 3 // input is required and nobody can give it
+	exitDeclined    = 4 // declined or dismissed; answer: already resolved
+	exitUnreachable = 5 // Host or server unreachable, unauthorized, incompatible, not found
+	exitStopped     = 6 // ended by us or stopped
+	exitUnknown     = 7 // the outcome is unknown
+)
+
+// exitError is an error that knows its exit code. A silent one was already told.
+type exitError struct {
+	code   int
+	silent bool
+	err    error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func usagef(err error) error { return &exitError{code: exitUsage, err: err} }
+
+// exitCode maps an error of a command to the process's exit code.
+func exitCode(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if e, ok := errors.AsType[*exitError](err); ok {
+		return e.code
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, errSignal) {
+		return exitStopped
+	}
+	return exitFailed
+}
+
+// codeExit is the exit code of a call that ended with one of the stable error codes.
+func codeExit(code string) int {
+	switch code {
+	case "input_required", "no_handler":
+		return exitInput
+	case "invalid_answer":
+		return exitUsage
+	case "connection_lost", "stale_binding":
+		return exitUnreachable
+	case "cancelled":
+		return exitStopped
+	case "outcome_unknown", "timeout":
+		return exitUnknown
+	}
+	return exitFailed
+}
