@@ -1,0 +1,83 @@
+package tty
+
+import (
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// How long an unfinished escape sequence is waited for: a lone ESC acts after that time.
+const (
+	WaitLocal  = 40 * time.Millisecond
+	WaitRemote = 100 * time.Millisecond
+)
+
+// MaxPaste is how many bytes of one bracketed paste are let through; the rest is dropped.
+const MaxPaste = 64 << 10
+
+// A Reader reads a terminal so that one Read never ends in the middle of a character or of an escape
+// sequence, which the screen program would take for keys. Replies that a terminal sends on its own (device
+// attributes, colours, cursor position, focus, mouse) are dropped, and so is what a paste has beyond
+// MaxPaste. It is used by one goroutine; it keeps the file's descriptor, so raw mode and cancelling work.
+type Reader struct {
+	*os.File
+	// Wait is how long an unfinished tail is waited for; 0 is WaitLocal.
+	Wait time.Duration
+
+	filter filter
+	ended  chan struct{}
+	once   sync.Once
+}
+
+// NewReader returns a Reader on a terminal. Over ssh, sequences are waited for longer.
+func NewReader(f *os.File, getenv func(string) string) *Reader {
+	r := &Reader{File: f, Wait: WaitLocal, ended: make(chan struct{})}
+	if getenv("SSH_CONNECTION") != "" || getenv("SSH_TTY") != "" || getenv("MOSH_CONNECTION") != "" {
+		r.Wait = WaitRemote
+	}
+	return r
+}
+
+// Ended is closed when the terminal has no more input: it was closed, or its other side went away. The
+// screen program swallows that, so whoever runs it must watch.
+func (r *Reader) Ended() <-chan struct{} { return r.ended }
+
+// Read implements io.Reader.
+func (r *Reader) Read(p []byte) (int, error) {
+	for {
+		n, err := r.File.Read(p)
+		if err != nil || n == 0 {
+			r.once.Do(func() { close(r.ended) })
+			if err == nil {
+				err = io.EOF
+			}
+			return n, err
+		}
+		n = r.complete(p, n)
+		if n = r.filter.apply(p[:n]); n > 0 {
+			return n, nil
+		}
+	}
+}
+
+// complete reads on while p[:n] ends inside a sequence, for at most Wait.
+func (r *Reader) complete(p []byte, n int) int {
+	wait := r.Wait
+	if wait == 0 {
+		wait = WaitLocal
+	}
+	deadline := time.Now().Add(wait)
+	for n < len(p) && incomplete(p[:n]) {
+		left := time.Until(deadline)
+		if left <= 0 || !readable(r.File, left) {
+			break
+		}
+		m, err := r.File.Read(p[n:])
+		n += m
+		if m == 0 || err != nil {
+			break // the error comes again with the next Read
+		}
+	}
+	return n
+}

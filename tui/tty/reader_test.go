@@ -1,0 +1,196 @@
+package tty
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestIncomplete(t *testing.T) {
+	for _, tc := range []struct {
+		name, in string
+		want     bool
+	}{
+		{"nothing", "", false},
+		{"letters", "abc", false},
+		{"lone escape", "\x1b", true},
+		{"letters and escape", "abc\x1b", true},
+		{"half an arrow", "\x1b[", true},
+		{"arrow", "\x1b[A", false},
+		{"half a paste mark", "\x1b[20", true},
+		{"paste mark", "\x1b[200~", false},
+		{"half a paste end", "\x1b[200~x\x1b[201", true},
+		{"alt letter", "\x1bx", false},
+		{"application arrow", "\x1bO", true},
+		{"whole application arrow", "\x1bOA", false},
+		{"linux function key", "\x1b[[", true},
+		{"whole linux function key", "\x1b[[A", false},
+		{"alt arrow", "\x1b\x1b[", true},
+		{"half a character", "a\xe6\xbc", true},
+		{"character", "a\xe6\xbc\xa2", false},
+		{"stray continuation", "a\xbc", false},
+		{"half a colour reply", "\x1b]11;rgb:00", true},
+		{"colour reply", "\x1b]11;rgb:00/00/00\x1b\\", false},
+		{"alt bracket, more to come", "\x1b]", true},
+		{"alt bracket and a letter", "\x1b]a", false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := incomplete([]byte(tc.in)); got != tc.want {
+				t.Errorf("incomplete(%q) = %v, want %v", tc.in, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestFilter(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"keys", "a\x1b[A\x1bOP\r", "a\x1b[A\x1bOP\r"},
+		{"colour reply", "a\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\b", "ab"},
+		{"colour reply with bell", "\x1b]11;rgb:1e1e/1e1e/2e2e\x07b", "b"},
+		{"device attributes", "\x1b[?62;4;22cq", "q"},
+		{"shift right of rxvt", "\x1b[c", "\x1b[c"},
+		{"cursor position", "\x1b[24;80Rq", "q"},
+		{"modified f3", "\x1b[1;2R", "\x1b[1;2R"},
+		{"mode report", "\x1b[?2026;2$y", ""},
+		{"focus", "\x1b[I\x1b[O", ""},
+		{"mouse", "\x1b[<0;10;5M\x1b[<0;10;5mz", "z"},
+		{"old mouse", "\x1b[M !!z", "z"},
+		{"device control", "\x1bP>|term 1.0\x1b\\z", "z"},
+		{"replies inside a paste stay", "\x1b[200~\x1b[24;80R\x1b[201~", "\x1b[200~\x1b[24;80R\x1b[201~"},
+		{"after a paste they go", "\x1b[200~x\x1b[201~\x1b[24;80R", "\x1b[200~x\x1b[201~"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var f filter
+			b := []byte(tc.in)
+			if got := string(b[:f.apply(b)]); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestFilterCapsPaste(t *testing.T) {
+	var f filter
+	var got bytes.Buffer
+	in := "\x1b[200~" + strings.Repeat("x", MaxPaste+1000) + "\x1b[201~ok"
+	for chunk := range slicesOf([]byte(in), 256) {
+		got.Write(chunk[:f.apply(chunk)])
+	}
+	want := "\x1b[200~" + strings.Repeat("x", MaxPaste) + "\x1b[201~ok"
+	if got.String() != want {
+		t.Errorf("got %d bytes, want %d", got.Len(), len(want))
+	}
+}
+
+func slicesOf(b []byte, n int) func(func([]byte) bool) {
+	return func(yield func([]byte) bool) {
+		for len(b) > 0 {
+			k := min(n, len(b))
+			if !yield(b[:k]) {
+				return
+			}
+			b = b[k:]
+		}
+	}
+}
+
+// A sequence that arrives in pieces is one Read; a lone escape is handed over after Wait.
+func TestReaderPutsPiecesTogether(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	r := NewReader(in, func(string) string { return "" })
+	r.Wait = 2 * time.Second
+	read := func() string {
+		t.Helper()
+		b := make([]byte, 256)
+		n, err := r.Read(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b[:n])
+	}
+	for _, pieces := range [][]string{{"\x1b", "[", "A"}, {"\x1b[20", "0~x\x1b[2", "01~"}, {"\xf0\x9f", "\x91", "\xa9"}} {
+		out.WriteString(pieces[0])
+		got := make(chan string, 1)
+		go func() { got <- read() }()
+		for _, p := range pieces[1:] {
+			select {
+			case s := <-got:
+				t.Fatalf("read ended early with %q", s)
+			case <-time.After(5 * time.Millisecond):
+			}
+			out.WriteString(p)
+		}
+		if s, want := <-got, strings.Join(pieces, ""); s != want {
+			t.Errorf("got %q, want %q", s, want)
+		}
+	}
+	r.Wait = time.Millisecond
+	out.WriteString("\x1b")
+	if s := read(); s != "\x1b" {
+		t.Errorf("lone escape: got %q", s)
+	}
+	out.WriteString("\x1b[?1;2c")
+	out.WriteString("k")
+	if s := read(); s != "k" {
+		t.Errorf("reply was not dropped: %q", s)
+	}
+	out.Close()
+	if _, err := r.Read(make([]byte, 8)); err != io.EOF {
+		t.Errorf("end: %v", err)
+	}
+	select {
+	case <-r.Ended():
+	default:
+		t.Error("the end of the input was not told")
+	}
+}
+
+func TestDetect(t *testing.T) {
+	env := func(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	for _, tc := range []struct {
+		name  string
+		env   map[string]string
+		flag  bool
+		empty bool // no reason is told
+	}{
+		{"flag", map[string]string{"TERM": "xterm"}, true, true},
+		{"accessible", map[string]string{"TERM": "xterm", "ACCESSIBLE": "1"}, false, true},
+		{"our own", map[string]string{"TERM": "xterm", "ASKBACK_ACCESSIBLE": "1"}, false, true},
+		{"dumb", map[string]string{"TERM": "dumb"}, false, false},
+		{"no TERM", nil, false, false},
+		{"no terminal", map[string]string{"TERM": "xterm"}, false, false},
+		{"switched off", map[string]string{"TERM": "xterm", "ACCESSIBLE": "0"}, false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := Detect(null, null, env(tc.env), tc.flag)
+			if got.Screen || (got.Why == "") != tc.empty {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func FuzzFilter(f *testing.F) {
+	f.Add([]byte("a\x1b[A\x1b]11;x\x07"), 3)
+	f.Fuzz(func(t *testing.T, b []byte, cut int) {
+		var fl filter
+		b = bytes.Clone(b)
+		n := fl.apply(b)
+		if n > len(b) {
+			t.Fatal("grew")
+		}
+		incomplete(b)
+	})
+}
