@@ -1,0 +1,244 @@
+package forms
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+func (f Format) known() bool {
+	switch f {
+	case FormatEmail, FormatURI, FormatDate, FormatDateTime:
+		return true
+	}
+	return false
+}
+
+// check says why s is not of the format, in words that follow the field's
+// name; it is empty when s is, and for no or an unknown format. No format
+// admits a line break, at the end or elsewhere.
+func (f Format) check(s string) string {
+	switch f {
+	case FormatEmail:
+		if !isEmail(s) {
+			return "must be a bare e-mail address such as name@example.org"
+		}
+	case FormatURI:
+		if !isURI(s) {
+			return "must be a full address with its scheme, such as https://example.org/x"
+		}
+	case FormatDate:
+		if !isDate(s) {
+			return "must be a calendar date such as 2026-01-31"
+		}
+	case FormatDateTime:
+		if !isDateTime(s) {
+			return "must be a date and time with a zone, such as 2026-01-31T09:30:00Z"
+		}
+	}
+	return ""
+}
+
+// lengths are the shortest and the longest length of a text of the format, in
+// code points; longest is maxValueRunes where there is no other bound.
+func (f Format) lengths() (shortest, longest int) {
+	switch f {
+	case FormatEmail:
+		return len("a@b.c"), maxEmail
+	case FormatURI:
+		return len("a:b"), maxValueRunes
+	case FormatDate:
+		return len("2006-01-02"), len("2006-01-02")
+	case FormatDateTime:
+		return len("2006-01-02T15:04:05Z"), maxValueRunes
+	}
+	return 0, maxValueRunes
+}
+
+// possible reports whether some text of the format has a length from least to
+// most.
+func (f Format) possible(least, most int) bool {
+	shortest, longest := f.lengths()
+	least, most = max(least, shortest), min(most, longest)
+	if f == FormatDateTime && least == most && least == len("2006-01-02T15:04:05Z")+1 {
+		return false // a fraction is two characters or more, an offset six
+	}
+	return least <= most
+}
+
+const maxEmail = 254
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+
+// isEmail: an ASCII dot-atom of at most 64, @, host labels of letters, digits
+// and hyphens with at least one dot, 254 in all.
+func isEmail(s string) bool {
+	local, host, ok := strings.Cut(s, "@")
+	if !ok || len(s) > maxEmail || len(local) > 64 || len(host) > 253 {
+		return false
+	}
+	for atom := range strings.SplitSeq(local, ".") {
+		if atom == "" {
+			return false
+		}
+		for i := range len(atom) {
+			if c := atom[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) < 0 {
+				return false
+			}
+		}
+	}
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
+		if !isHostLabel(label) {
+			return false
+		}
+	}
+	return len(labels) >= 2
+}
+
+func isHostLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; !isLetter(c) && !isDigit(c) && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// isURI: absolute, a scheme and something after it, the characters of RFC 3986
+// only, and well-formed for net/url too.
+func isURI(s string) bool {
+	scheme, rest, ok := strings.Cut(s, ":")
+	if !ok || scheme == "" || !isLetter(scheme[0]) {
+		return false
+	}
+	for i := range len(scheme) {
+		if c := scheme[i]; !isLetter(c) && !isDigit(c) && strings.IndexByte("+-.", c) < 0 {
+			return false
+		}
+	}
+	path := rest
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		end := strings.IndexAny(after, "/?#")
+		if end < 0 {
+			end = len(after)
+		}
+		path = after[end:]
+		if after == "" || !isAuthority(after[:end]) {
+			return false
+		}
+	}
+	if rest == "" || strings.ContainsAny(path, "[]") || strings.Count(path, "#") > 1 || !isURIText(rest) {
+		return false
+	}
+	u, err := url.Parse(s)
+	return err == nil && u.IsAbs()
+}
+
+// isAuthority looks at brackets alone, which enclose an IPv6 host and stand
+// nowhere else; net/url checks the rest.
+func isAuthority(s string) bool {
+	if !strings.ContainsAny(s, "[]") {
+		return true
+	}
+	host := s[strings.LastIndexByte(s, '@')+1:]
+	inner, port, ok := strings.Cut(strings.TrimPrefix(host, "["), "]")
+	if !ok || !strings.HasPrefix(host, "[") || len(host) != len(s) && strings.ContainsAny(s[:len(s)-len(host)], "[]") {
+		return false
+	}
+	addr, err := netip.ParseAddr(inner)
+	return err == nil && addr.Is6() && addr.Zone() == "" && !strings.ContainsAny(port, "[]")
+}
+
+// isURIText reports whether s holds characters of RFC 3986 only, with whole
+// percent escapes.
+func isURIText(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case isLetter(c), isDigit(c), strings.IndexByte("-._~:/?#[]@!$&'()*+,;=", c) >= 0:
+		case c == '%':
+			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+// isDate: a real calendar day, YYYY-MM-DD.
+func isDate(s string) bool {
+	if len(s) != 10 || s[4] != '-' || s[7] != '-' {
+		return false
+	}
+	year, ok1 := digits(s[:4])
+	month, ok2 := digits(s[5:7])
+	day, ok3 := digits(s[8:])
+	return ok1 && ok2 && ok3 && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month)
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 4, 6, 9, 11:
+		return 30
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	}
+	return 31
+}
+
+// isDateTime: RFC 3339 with an offset; hour to 23, minute and second to 59, so
+// no leap second.
+func isDateTime(s string) bool {
+	if len(s) < 20 || !isDate(s[:10]) || s[10]|0x20 != 't' || !isClock(s[11:16]) || s[16] != ':' {
+		return false
+	}
+	if second, ok := digits(s[17:19]); !ok || second > 59 {
+		return false
+	}
+	rest := s[19:]
+	if rest[0] == '.' {
+		n := 1
+		for n < len(rest) && isDigit(rest[n]) {
+			n++
+		}
+		if n == 1 {
+			return false
+		}
+		rest = rest[n:]
+	}
+	if rest == "Z" || rest == "z" {
+		return true
+	}
+	return len(rest) == 6 && (rest[0] == '+' || rest[0] == '-') && isClock(rest[1:])
+}
+
+// isClock: HH:MM.
+func isClock(s string) bool {
+	hour, ok1 := digits(s[:2])
+	minute, ok2 := digits(s[3:5])
+	return ok1 && ok2 && s[2] == ':' && hour <= 23 && minute <= 59
+}
+
+// digits is the value of a text of digits only.
+func digits(s string) (int, bool) {
+	n := 0
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			return 0, false
+		}
+		n = n*10 + int(s[i]-'0')
+	}
+	return n, true
+}
