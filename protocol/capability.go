@@ -55,7 +55,7 @@ type Tool struct {
 	ServerID     string       `json:"serverId" wire:"len=1:128"`
 	Name         string       `json:"name" wire:"len=1:128"`
 	Description  string       `json:"description" wire:"opt,len=0:8192"`
-	InputSchema  RawMessage   `json:"inputSchema" wire:"object,bytes=2:32768"`
+	InputSchema  RawMessage   `json:"inputSchema" wire:"object,json=32768"`
 	Annotations  *Annotations `json:"annotations" wire:"opt"`
 	ActivityKind ActivityKind `json:"activityKind" wire:"opt"`
 }
@@ -79,7 +79,6 @@ type Service struct {
 
 // CapabilityReplaceInput publishes all that a connection offers.
 type CapabilityReplaceInput struct {
-	_              struct{}  `wire:"checked"`
 	RegistrationID string    `json:"registrationId" wire:"id"`
 	Offers         []Offer   `json:"offers" wire:"items=0:32"`
 	Services       []Service `json:"services" wire:"opt,items=0:32"`
@@ -146,25 +145,22 @@ type CapabilityAdmitted struct {
 
 // CapabilityProgress counts steps: 0 ≤ Current ≤ Total, 1 ≤ Total ≤ 1024.
 type CapabilityProgress struct {
-	_            struct{} `wire:"checked"`
-	InvocationID string   `json:"invocationId" wire:"id"`
-	Current      int      `json:"current" wire:"min=0,max=1024"`
-	Total        int      `json:"total" wire:"min=1,max=1024"`
+	InvocationID string `json:"invocationId" wire:"id"`
+	Current      int    `json:"current" wire:"min=0,max=1024"`
+	Total        int    `json:"total" wire:"min=1,max=1024"`
 }
 
 // CapabilityResult ends a call well; at most MaxInlineResultBytes of JSON.
 type CapabilityResult struct {
-	_            struct{}   `wire:"checked"`
 	InvocationID string     `json:"invocationId" wire:"id"`
-	Result       ToolResult `json:"result"`
+	Result       ToolResult `json:"result" wire:"json=40960"`
 }
 
 // CapabilityResultStart announces a result in chunks.
 type CapabilityResultStart struct {
-	_            struct{} `wire:"checked"`
-	InvocationID string   `json:"invocationId" wire:"id"`
-	ByteLength   int      `json:"byteLength" wire:"min=1,max=25165824"`
-	ChunkCount   int      `json:"chunkCount" wire:"min=1,max=683"`
+	InvocationID string `json:"invocationId" wire:"id"`
+	ByteLength   int    `json:"byteLength" wire:"min=1,max=25165824"`
+	ChunkCount   int    `json:"chunkCount" wire:"min=1,max=683"`
 }
 
 // CapabilityResultChunk is one chunk: ChunkBytes raw bytes but for the last.

@@ -33,7 +33,6 @@ const (
 // Interaction is a question to a person: pending (revision 1, no outcome), then
 // answered or closed (revision 2).
 type Interaction struct {
-	_             struct{}           `wire:"checked"`
 	SchemaVersion int                `json:"schemaVersion" wire:"min=1"`
 	InteractionID string             `json:"interactionId" wire:"id"`
 	SessionID     string             `json:"sessionId" wire:"id"`
@@ -148,9 +147,8 @@ type SandboxBoundaryAnswer struct {
 
 // PermissionAnswer allows or denies; only an allowance can be remembered.
 type PermissionAnswer struct {
-	_               struct{} `wire:"checked"`
-	Decision        string   `json:"decision" wire:"one=allow|deny"`
-	RememberForTurn bool     `json:"rememberForTurn"`
+	Decision        string `json:"decision" wire:"one=allow|deny"`
+	RememberForTurn bool   `json:"rememberForTurn"`
 }
 
 // QuestionOutcome is the answer that was committed, at CommittedAt (Unix ms).

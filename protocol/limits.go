@@ -95,9 +95,6 @@ const (
 	MaxToolDescription      = 8192
 	MaxVersion              = 64
 	MaxName                 = 128
-	MaxManifestDepth        = 32
-	MaxManifestNodes        = 8192
-	MaxManifestKey          = 256
 	MaxActiveInvocations    = 8
 	InvocationTimeout       = 150 * time.Second
 	MaxProgressTotal        = 1024

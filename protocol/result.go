@@ -15,7 +15,6 @@ const (
 // Blob?}; resource_link{URI, Name?, Description?, MimeType?}; unknown{Value}.
 // Data and Blob are base64 text.
 type ContentBlock struct {
-	_           struct{}   `wire:"checked"`
 	Type        string     `json:"type" wire:"one=text|image|audio|resource|resource_link|unknown"`
 	Text        string     `json:"text" wire:"for=text resource?"`
 	Data        string     `json:"data" wire:"for=image audio"`

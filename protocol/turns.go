@@ -70,7 +70,7 @@ type TurnOrchestration struct {
 type TurnStartInput struct {
 	SessionID         string             `json:"sessionId" wire:"id"`
 	TurnID            string             `json:"turnId" wire:"id"`
-	Content           Content            `json:"content"`
+	Content           Content            `json:"content" wire:"json=53248"`
 	SkillIDs          []string           `json:"skillIds" wire:"opt,items=0:64"`
 	TurnOrchestration *TurnOrchestration `json:"turnOrchestration" wire:"opt"`
 	MaxSteps          *int64             `json:"maxSteps" wire:"opt,min=1"`
@@ -133,7 +133,7 @@ type TurnMessageSubmitInput struct {
 	OriginHostEpoch string    `json:"originHostEpoch" wire:"plain"`
 	SessionID       string    `json:"sessionId" wire:"id"`
 	MessageID       string    `json:"messageId" wire:"id"`
-	Content         Content   `json:"content"`
+	Content         Content   `json:"content" wire:"json=53248"`
 	Placement       Placement `json:"placement"`
 }
 
