@@ -168,7 +168,7 @@ func TestAffinityCall(t *testing.T) {
 	}
 	// Own comes first.
 	r.provider(Conn{ID: "x"})
-	r.replace("x", "reg-x", offer)
+	r.replace("x", "reg-x2", offer)
 	r.replace("P2", "reg-3", offer)
 	r.do(r.b.EndTurn(t1))
 	if got := r.where("s1", "own", "x"); got != "x" {

@@ -65,6 +65,7 @@ func TestPhaseTable(t *testing.T) {
 		for i, want := range cells[1:] {
 			t.Run(cells[0]+"/"+columns[i], func(t *testing.T) {
 				r := running(t, phase)
+				r.admit = false
 				r.frame("P", frameNamed(columns[i], "i"))
 				r.checkCell(phase, want)
 			})

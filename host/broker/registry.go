@@ -67,6 +67,7 @@ func (b *Broker) Replace(connID string, in *protocol.CapabilityReplaceInput) (*p
 	p.current = r
 	c.registrations[r] = true
 	b.current = append(b.current, r)
+	b.changed()
 	b.supersede(p, c)
 	if old != nil {
 		b.maybeRelease(old)
