@@ -193,3 +193,10 @@ func DecodeInteraction(data []byte) (*Interaction, error) {
 	}
 	return out, nil
 }
+
+func (h *Hello) checkWire(Dialect) error {
+	if h.ProtocolMin > h.ProtocolMax {
+		return strictjson.At("protocolMin", strictjson.Bad("is over protocolMax"))
+	}
+	return nil
+}

@@ -48,9 +48,6 @@ func TestVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := sameJSON(msg, out); err != nil {
-				t.Error(err)
-			}
 			again, err := decodeDir(v.Dir, out, v.Epoch)
 			if err != nil || !reflect.DeepEqual(frame, again) {
 				t.Errorf("round trip: %v, %#v", err, again)
