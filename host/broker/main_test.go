@@ -15,6 +15,7 @@ func TestMain(m *testing.M) {
 	}
 	flag.Set("rapid.checks", checks)
 	flag.Set("rapid.steps", "60")
+	flag.Set("rapid.nofailfile", "true") // the seed that it prints is enough
 	flag.Parse()
 	os.Exit(m.Run())
 }
