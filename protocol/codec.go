@@ -241,17 +241,23 @@ func (d *decoder) response(v strictjson.Value) (*Response, error) {
 	if err := f.Done(); err != nil {
 		return nil, err
 	}
+	if why := plainRules.checkString(r.RequestID, false); why != "" {
+		return nil, strictjson.At("requestId", strictjson.Bad("%s", why))
+	}
+	if !r.Operation.Known() {
+		return nil, strictjson.At("operation", strictjson.Bad("is not known"))
+	}
 	if !r.OK {
 		r.Error = &Error{}
 		// Codes of a newer Host are shown, not refused.
 		d.lax = true
-		return r, strictjson.At(key, d.object(body, reflect.ValueOf(r.Error).Elem(), ""))
+		if err := d.object(body, reflect.ValueOf(r.Error).Elem(), ""); err != nil {
+			return nil, strictjson.At(key, err)
+		}
+		return r, nil
 	}
 	t := operations[r.Operation].result
 	if t == nil {
-		if !r.Operation.Known() {
-			return nil, strictjson.At("operation", strictjson.Bad("is not known"))
-		}
 		r.Result = &RawResult{Raw: bytes.Clone(body.Raw())}
 		return r, nil
 	}

@@ -244,6 +244,7 @@ func (d *decoder) complete(p *plan, seen *[64]bool, out reflect.Value) error {
 			if seen[i] && !d.lax {
 				return strictjson.Unknown(f.name)
 			}
+			out.FieldByIndex(f.index).SetZero()
 		}
 	}
 	return nil

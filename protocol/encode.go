@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"encoding/base64"
-	"fmt"
 	"reflect"
 	"strconv"
 
@@ -208,7 +207,7 @@ func (f *field) written(disc string, v reflect.Value) (bool, error) {
 	switch f.presence(disc) {
 	case foreign:
 		if !zero {
-			return false, fmt.Errorf("does not belong to %q", disc)
+			return false, strictjson.Bad("does not belong to %q", disc)
 		}
 		return false, nil
 	case optional:
