@@ -179,3 +179,6 @@ func shown(label, value string) string {
 	}
 	return `"` + Line(value) + `"`
 }
+
+// isBlank reports text that shows nothing.
+func isBlank(s string) bool { return strings.TrimSpace(Line(s)) == "" }

@@ -1,0 +1,270 @@
+package forms
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// ParseText turns what a person typed for fd into a value: the same rules in
+// the terminal form, in line mode and for --set. Nothing is trimmed or guessed
+// in silence. The error is a [FieldError] whose message says what to type.
+//
+//   - A text is taken as it is; an empty text is a value.
+//   - A number follows the number grammar of JSON and keeps its text; an
+//     integer is plain digits within ±(2^53−1).
+//   - A boolean is true, false, yes, no, y or n in any case.
+//   - An option is its value, else its label.
+//   - Several options stand with commas between them; an empty text is the
+//     empty list. An option that holds a comma is found as a whole.
+func ParseText(fd Field, text string) (Value, error) {
+	v, msg := fd.parse(text)
+	if msg != nil {
+		return Value{}, *msg
+	}
+	if e := fd.check(v); e != nil {
+		return Value{}, *e
+	}
+	return v, nil
+}
+
+func (fd *Field) parse(text string) (Value, *FieldError) {
+	switch fd.Kind {
+	case KindString:
+		return TextValue(text), nil
+	case KindNumber:
+		return fd.parseNumber(text)
+	case KindInteger:
+		return fd.parseInteger(text)
+	case KindBoolean:
+		return fd.parseBool(text)
+	case KindSingleSelect:
+		if value, ok := fd.option(text); ok {
+			return TextValue(value), nil
+		}
+		return Value{}, fd.noOption(text)
+	case KindMultiSelect:
+		return fd.parseList(text)
+	}
+	return Value{}, fd.fault(RuleKind, "is of no known kind")
+}
+
+func (fd *Field) parseNumber(text string) (Value, *FieldError) {
+	n, err := ParseNumber(text)
+	if err == nil {
+		return NumberValue(n), nil
+	}
+	if e := fd.strange(text, RuleNumber); e != nil {
+		return Value{}, e
+	}
+	switch {
+	case err != errNumberSyntax:
+		return Value{}, fd.fault(RuleNumber, "%v", err)
+	case text == "":
+		return Value{}, fd.fault(RuleNumber, "is not a number; nothing was typed")
+	case strings.Contains(text, ",") && grammatical(strings.Replace(text, ",", ".", 1)):
+		return Value{}, fd.fault(RuleNumber, "is not a number; use a point as in %s", strings.Replace(text, ",", ".", 1))
+	case strings.ContainsAny(text, ",_' ") && grammatical(strip(text, ",_' ")):
+		return Value{}, fd.fault(RuleNumber, "is not a number; leave out the separators as in %s", strip(text, ",_' "))
+	case strings.HasPrefix(text, "+"):
+		return Value{}, fd.fault(RuleNumber, "is not a number; leave out the plus sign")
+	}
+	return Value{}, fd.fault(RuleNumber, "is not a number; write it like -12.5 or 1e6")
+}
+
+func (fd *Field) parseInteger(text string) (Value, *FieldError) {
+	n, err := ParseNumber(text)
+	if err == nil && strings.ContainsAny(text, ".eE") {
+		if n.isSafeInteger() {
+			return Value{}, fd.fault(RuleNumber, "must be written in plain digits: %s", n.plain())
+		}
+		return Value{}, fd.fault(RuleNumber, "must be a whole number in plain digits")
+	}
+	if err == nil {
+		return NumberValue(n), nil
+	}
+	if err == errNumberLong && !strings.ContainsAny(text, ".eE") {
+		return Value{}, fd.fault(RuleNumber, "must be within ±%d", int64(maxInteger))
+	}
+	if e := fd.strange(text, RuleNumber); e != nil {
+		return Value{}, e
+	}
+	plain := strip(text, ",._' ")
+	switch {
+	case text == "":
+		return Value{}, fd.fault(RuleNumber, "is not a whole number; nothing was typed")
+	case plain != text && isPlainInteger(plain):
+		return Value{}, fd.fault(RuleNumber, "is not a whole number; leave out the separators")
+	case strings.HasPrefix(text, "+"):
+		return Value{}, fd.fault(RuleNumber, "is not a whole number; leave out the plus sign")
+	case isPlainInteger(strings.TrimLeft(text, "0")):
+		return Value{}, fd.fault(RuleNumber, "is not a whole number; leave out the leading zeros")
+	}
+	return Value{}, fd.fault(RuleNumber, "is not a whole number; write it in plain digits like 42")
+}
+
+func isPlainInteger(s string) bool {
+	return grammatical(s) && !strings.ContainsAny(s, ".eE")
+}
+
+func strip(s, chars string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(chars, r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func (fd *Field) parseBool(text string) (Value, *FieldError) {
+	switch strings.ToLower(text) {
+	case "true", "yes", "y":
+		return BoolValue(true), nil
+	case "false", "no", "n":
+		return BoolValue(false), nil
+	}
+	if e := fd.strange(text, RuleType); e != nil {
+		return Value{}, e
+	}
+	return Value{}, fd.fault(RuleType, "must be yes or no (or true, false, y, n)")
+}
+
+// strange names what does not show in a text that should be a word or a
+// number: blanks around it, hidden characters, a line break.
+func (fd *Field) strange(text, rule string) *FieldError {
+	if msg := hiddenIn(text); msg != "" {
+		return fd.fault(rule, "%s; remove it", msg)
+	}
+	trimmed := strings.TrimSpace(text)
+	if trimmed == text {
+		return nil
+	}
+	lead := len(text) - len(strings.TrimLeft(text, " \u00a0\t\n\r\u3000"))
+	tail := len(text) - len(strings.TrimRight(text, " \u00a0\t\n\r\u3000"))
+	switch {
+	case trimmed == "":
+		return fd.fault(rule, "holds nothing but blanks")
+	case lead > 0 && tail > 0:
+		return fd.fault(rule, "has blanks before and after it; remove them")
+	case lead > 0:
+		return fd.fault(rule, "begins with a blank; remove it")
+	}
+	return fd.fault(rule, "ends with a blank; remove it")
+}
+
+// hiddenIn names the first character of s that does not show, but for LF, TAB
+// and what the projection keeps; it is empty when there is none.
+func hiddenIn(s string) string {
+	if Block(s) == s {
+		return ""
+	}
+	runes := 0
+	for i, r := range s {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+				return fmt.Sprintf("holds a byte that is not valid UTF-8 after %s", characters(runes))
+			}
+		}
+		switch {
+		case r == '\n' || r == '\t':
+		case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029,
+			isHidden(r) && strings.Contains(Block(s), fmt.Sprintf(`\u{%x}`, r)):
+			return fmt.Sprintf("holds a hidden character (%s) after %s", characterName(r), characters(runes))
+		}
+		runes++
+	}
+	return ""
+}
+
+// Remarks say what a person should know about a text value that is legal, and
+// does not show: blanks at its ends, hidden characters, line breaks at its
+// end. They are for the review before it is sent.
+func Remarks(v Value) []string {
+	if v.Type() != Text {
+		return nil
+	}
+	s := v.text
+	var out []string
+	if msg := hiddenIn(s); msg != "" {
+		out = append(out, msg)
+	}
+	if trimmed := strings.TrimLeft(s, " \t\n\u00a0\u3000"); trimmed != s {
+		out = append(out, "begins with a blank")
+	}
+	switch {
+	case strings.HasSuffix(s, "\n"):
+		out = append(out, "ends with a line break")
+	case strings.TrimRight(s, " \t\u00a0\u3000") != s:
+		out = append(out, "ends with a blank")
+	}
+	return out
+}
+
+// option finds an option by value, else by label as it stands or as it is
+// shown.
+func (fd *Field) option(text string) (value string, ok bool) {
+	for i := range fd.Options {
+		if fd.Options[i].Value == text {
+			return text, true
+		}
+	}
+	for i := range fd.Options {
+		if o := &fd.Options[i]; o.Label == text || Line(o.Label) == text {
+			return o.Value, true
+		}
+	}
+	return "", false
+}
+
+func (fd *Field) noOption(text string) *FieldError {
+	if trimmed := strings.TrimSpace(text); trimmed != text {
+		if _, ok := fd.option(trimmed); ok {
+			if e := fd.strange(text, RuleOptions); e != nil {
+				return e
+			}
+		}
+	}
+	if msg := hiddenIn(text); msg != "" {
+		return fd.fault(RuleOptions, "%s; remove it", msg)
+	}
+	for _, o := range fd.Options {
+		if strings.EqualFold(o.Value, text) || strings.EqualFold(o.Label, text) {
+			return fd.fault(RuleOptions, "is not one of the options; did you mean %s?", quoteName(o.Value))
+		}
+	}
+	return fd.fault(RuleOptions, "is not one of the options: %s", fd.optionList())
+}
+
+// parseList reads options with commas between them. At each place the longest
+// text that is an option counts, so that an option may hold commas itself.
+func (fd *Field) parseList(text string) (Value, *FieldError) {
+	if value, ok := fd.option(text); ok {
+		return ListValue([]string{value}), nil
+	}
+	if text == "" {
+		return ListValue(nil), nil
+	}
+	pieces := strings.Split(text, ",")
+	if len(pieces) > maxPieces {
+		return Value{}, fd.fault(RuleOptions, "holds more than %d commas", maxPieces-1)
+	}
+	var list []string
+	for len(pieces) > 0 {
+		n := len(pieces)
+		value, ok := "", false
+		for ; n > 0; n-- {
+			if value, ok = fd.option(strings.Join(pieces[:n], ",")); ok {
+				break
+			}
+		}
+		if !ok {
+			return Value{}, fd.noOption(pieces[0])
+		}
+		list = append(list, value)
+		pieces = pieces[n:]
+	}
+	return ListValue(list), nil
+}
+
+// maxPieces bounds the search of parseList; there are never more options.
+const maxPieces = 512
