@@ -1,0 +1,72 @@
+package host
+
+import (
+	bolt "go.etcd.io/bbolt"
+
+	"askback/forms"
+	"askback/protocol"
+)
+
+// interactionAnswer decides an answer. Exactly one that fits becomes the outcome, and it
+// is on disk before anybody learns of it; an equivalent repeat gets the same snapshot,
+// any other answer after that is already_resolved. A wrong answer leaves the form
+// pending, to be corrected.
+func (h *Host) interactionAnswer(c *conn, in *protocol.InteractionAnswerInput) (protocol.Result, error) {
+	s, err := h.lockSession(in.SessionID)
+	if err != nil {
+		return nil, errNoInteraction
+	}
+	defer s.mu.Unlock()
+	found, err := s.findInteraction(in.InteractionID, c.dialect)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, errNoInteraction
+	}
+	if found.Status != protocol.InteractionPending {
+		return repeatOf(found, in.Answer)
+	}
+	result, refused := fitting(found, in.Answer)
+	if refused != nil {
+		c.log.Info("interaction answer refused", "session", s.id, "interaction", in.InteractionID)
+		return nil, refused
+	}
+	done := settled(*found, protocol.InteractionAnswered, &protocol.FormOutcome{Result: result, CommittedAt: nowMillis()})
+	if err := h.store.write(func(tx *bolt.Tx) error { return putSettled(tx, &done) }); err != nil {
+		return nil, h.persistence("interaction.answer", err) // still pending: it may be answered again
+	}
+	won := s.take(func(p *interaction) bool { return p.shown.InteractionID == in.InteractionID })
+	c.log.Info("interaction answered", "session", s.id, "interaction", in.InteractionID, "action", string(result.Action))
+	s.refreshView()
+	s.publishProjection()
+	h.touch(s.id)
+	h.gate.commit(h, won.ask, result)
+	return &done, nil
+}
+
+// fitting returns an answer in the form in which it is kept, or why it does not fit.
+func fitting(in *protocol.Interaction, answer protocol.InteractionAnswer) (forms.Result, *protocol.Error) {
+	req, isForm := in.Request.(*protocol.FormRequest)
+	a, ok := answer.(*protocol.FormAnswer)
+	if !isForm || !ok {
+		return forms.Result{}, refusal(protocol.CodeOperationConflict, "Interaction answer does not match the pending request")
+	}
+	if errs := req.Form.Check(a.Result); len(errs) > 0 {
+		return forms.Result{}, refusal(protocol.CodeOperationConflict, cutBytes(errs[0].Error(), protocol.MaxErrorMessage))
+	}
+	return req.Form.Canonical(a.Result), nil
+}
+
+// repeatOf is the answer to an answer that came after the end.
+func repeatOf(in *protocol.Interaction, answer protocol.InteractionAnswer) (protocol.Result, error) {
+	out, ok := in.Outcome.(*protocol.FormOutcome)
+	if !ok {
+		return nil, refusal(protocol.CodeAlreadyResolved, "Interaction was already closed")
+	}
+	a, ok := answer.(*protocol.FormAnswer)
+	if !ok || out.Forgotten() || !forms.Equivalent(out.Result, a.Result) {
+		return nil, refusal(protocol.CodeAlreadyResolved, "Interaction has a different canonical answer")
+	}
+	return in, nil
+}

@@ -1,0 +1,256 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// storeFile is the name of the database inside the store folder.
+const storeFile = "host.db"
+
+// lockWait is how long a second Host waits for the file before it is refused.
+const lockWait = time.Second
+
+// maxGroup bounds how many queued writes share one transaction.
+const maxGroup = 256
+
+var (
+	// ErrStoreInUse is returned by Open when another process holds the store.
+	ErrStoreInUse = errors.New("another Host is using this store")
+
+	errStoreClosed = errors.New("the store is closed")
+	errLayout      = errors.New("the store was written by another version")
+)
+
+// store is the durable side of the Host: one bbolt file and one goroutine that
+// commits. Writers queue closures; whatever has queued up while one commit was
+// being synced shares the next, so the cost of a sync is divided among sessions.
+// write returns only once its closure is on disk.
+type store struct {
+	db   *bolt.DB
+	path string
+
+	// fail lets a test refuse a write; nil outside tests.
+	fail func() error
+
+	mu     sync.Mutex
+	queue  []*storeWrite
+	wake   chan struct{}
+	closed bool
+	done   chan struct{}
+}
+
+type storeWrite struct {
+	fn   func(*bolt.Tx) error
+	done chan error
+}
+
+// openStore opens or creates the database in dir. When the file is there but cannot
+// be trusted it is renamed, its new path is returned as aside with the reason, and a
+// fresh database takes its place; nothing is ever emptied in place.
+func openStore(dir string) (s *store, aside *SetAside, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("create the store folder: %w", err)
+	}
+	path := filepath.Join(dir, storeFile)
+	db, err := openDatabase(path)
+	if err != nil && !errors.Is(err, ErrStoreInUse) && isDamaged(err) {
+		moved := fmt.Sprintf("%s.damaged-%s", path, time.Now().UTC().Format("20060102T150405.000000000"))
+		if rerr := os.Rename(path, moved); rerr != nil {
+			return nil, nil, fmt.Errorf("the store %s is damaged (%v) and cannot be set aside: %w", path, err, rerr)
+		}
+		aside = &SetAside{Path: path, MovedTo: moved, Reason: err.Error()}
+		db, err = openDatabase(path)
+	}
+	if err != nil {
+		return nil, aside, fmt.Errorf("open the store %s: %w", path, err)
+	}
+	s = &store{db: db, path: path, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	go s.commitLoop()
+	return s, aside, nil
+}
+
+// SetAside tells that a damaged store was kept under another name.
+type SetAside struct {
+	Path    string // where the store was, and where a new one is now
+	MovedTo string // where the damaged file is kept
+	Reason  string
+}
+
+func (a *SetAside) Error() string {
+	return fmt.Sprintf("the store %s was damaged (%s); it is kept as %s and a new one was started", a.Path, a.Reason, a.MovedTo)
+}
+
+type damagedError struct{ err error }
+
+func (e damagedError) Error() string { return e.err.Error() }
+func (e damagedError) Unwrap() error { return e.err }
+
+func isDamaged(err error) bool {
+	var d damagedError
+	return errors.As(err, &d) || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) ||
+		errors.Is(err, berrors.ErrVersionMismatch)
+}
+
+func openDatabase(path string) (*bolt.DB, error) {
+	info, statErr := os.Stat(path)
+	existed := statErr == nil && info.Size() > 0
+	db, err := guardOpen(path)
+	if err != nil {
+		switch {
+		case errors.Is(err, berrors.ErrTimeout):
+			return nil, ErrStoreInUse
+		case existed && !os.IsPermission(err):
+			return nil, damagedError{err}
+		}
+		return nil, err
+	}
+	if existed {
+		if err := verify(db, info.Size()); err != nil {
+			db.Close()
+			return nil, damagedError{err}
+		}
+	}
+	if err := guarded(func() error { return db.Update(createBuckets) }); err != nil {
+		db.Close()
+		if existed && !errors.Is(err, errLayout) {
+			return nil, damagedError{err}
+		}
+		return nil, err
+	}
+	return db, nil
+}
+
+func guardOpen(path string) (db *bolt.DB, err error) {
+	var file *os.File
+	opt := &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+		f, err := os.OpenFile(name, flag, mode)
+		file = f
+		return f, err
+	}}
+	for {
+		err = guarded(func() error {
+			var oerr error
+			db, oerr = bolt.Open(path, 0o600, opt)
+			return oerr
+		})
+		if err != nil || isFile(file, path) {
+			return db, err
+		}
+		db.Close() // what was locked is not there any more: a closing Host has replaced it
+	}
+}
+
+func isFile(f *os.File, path string) bool {
+	a, err1 := f.Stat()
+	b, err2 := os.Stat(path)
+	return err1 != nil || err2 != nil || os.SameFile(a, b)
+}
+
+// write runs fn in a transaction and returns when it is on disk. fn may run more
+// than once (when a neighbour in its group fails) and must depend on the
+// transaction and its captured values alone.
+func (s *store) write(fn func(*bolt.Tx) error) error {
+	if s.fail != nil {
+		if err := s.fail(); err != nil {
+			return err
+		}
+	}
+	w := &storeWrite{fn: fn, done: make(chan error, 1)}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errStoreClosed
+	}
+	s.queue = append(s.queue, w)
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	return <-w.done
+}
+
+// read runs fn on a consistent view.
+func (s *store) read(fn func(*bolt.Tx) error) error {
+	return guarded(func() error { return s.db.View(fn) })
+}
+
+func (s *store) commitLoop() {
+	defer close(s.done)
+	for {
+		s.mu.Lock()
+		n := min(len(s.queue), maxGroup)
+		group := s.queue[:n:n]
+		s.queue = s.queue[n:]
+		closed := s.closed
+		s.mu.Unlock()
+		if n == 0 {
+			if closed {
+				return
+			}
+			<-s.wake
+			continue
+		}
+		s.commit(group)
+	}
+}
+
+// commit writes a group in one transaction; a member that fails is answered alone
+// and the others go again without it.
+func (s *store) commit(group []*storeWrite) {
+	for len(group) > 0 {
+		failed := -1
+		err := guarded(func() error {
+			return s.db.Update(func(tx *bolt.Tx) error {
+				for i, w := range group {
+					if err := w.fn(tx); err != nil {
+						failed = i
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		if failed < 0 {
+			for _, w := range group {
+				w.done <- err
+			}
+			return
+		}
+		group[failed].done <- err
+		rest := make([]*storeWrite, 0, len(group)-1)
+		rest = append(rest, group[:failed]...)
+		group = append(rest, group[failed+1:]...)
+	}
+}
+
+// close waits for queued writes, rewrites the file if something was deleted from it, and
+// closes it.
+func (s *store) close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		<-s.done
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	<-s.done
+	err := s.scrub()
+	if cerr := s.db.Close(); cerr != nil {
+		err = cerr
+	}
+	return err
+}
