@@ -50,6 +50,9 @@ const (
 	CodeNotSubscribed   Code = "not_subscribed"   // the session is not open on this view
 	CodeTooLarge        Code = "too_large"        // what was to be sent is over a limit of the protocol; nothing was sent
 	CodeRetired         Code = "retired"          // the invocation has ended; nothing was sent
+	CodeAskPending      Code = "ask_pending"      // the invocation has a form pending
+	CodeCancelled       Code = "cancelled"        // the Host cancelled the invocation
+	CodeReleased        Code = "released"         // the Host released the invocation
 	CodeNoForms         Code = "no_forms"         // this connection speaks a dialect without forms
 )
 
