@@ -1,0 +1,146 @@
+package mcpmgr
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"askback/forms"
+)
+
+// ask puts one checked request to its handler and checks the answer. The result is the value for
+// inputResponses, or for the response to a pushed request.
+func ask(ctx context.Context, q *inputRequest, o Origin, h Handlers) (json.RawMessage, error) {
+	switch q.kind {
+	case inputForm:
+		res, err := h.Form(ctx, FormRequest{Origin: o, Form: q.fitted, Hints: q.form.Schema.Hints, Ignored: q.form.Schema.Ignored, Params: q.params})
+		if err != nil {
+			return nil, handlerError(err)
+		}
+		return checkAnswer(q, res)
+	case inputURL:
+		u := q.url
+		u.Origin = o
+		action, err := h.URL(ctx, u)
+		if err != nil {
+			return nil, handlerError(err)
+		}
+		switch action {
+		case forms.ActionAccept, forms.ActionDecline, forms.ActionCancel:
+			return (&builder{}).add("action", quoteString(string(action))).bytes(), nil
+		}
+		return nil, failf(CodeInvalidAnswer, "the answer to the request to visit an address is none")
+	case inputSampling:
+		raw, err := h.Sampling(ctx, SamplingRequest{Origin: o, Params: q.params})
+		if err != nil {
+			return nil, handlerError(err)
+		}
+		return checkSampling(raw)
+	default:
+		roots, err := h.Roots(ctx, RootsRequest{Origin: o})
+		if err != nil {
+			return nil, handlerError(err)
+		}
+		if roots == nil {
+			roots = []Root{}
+		}
+		list, err := json.Marshal(roots)
+		if err != nil {
+			return nil, failf(CodeInvalidAnswer, "the roots cannot be written")
+		}
+		return (&builder{}).add("roots", list).bytes(), nil
+	}
+}
+
+func handlerError(err error) error {
+	if e, ok := errors.AsType[*ToolCallError](err); ok {
+		return e
+	}
+	return failf(CodeCancelled, "%s", err.Error())
+}
+
+// checkAnswer holds an answer against the server's own schema, whoever checked it before.
+func checkAnswer(q *inputRequest, res forms.Result) (json.RawMessage, error) {
+	switch res.Action {
+	case forms.ActionAccept, forms.ActionDecline, forms.ActionCancel:
+	default:
+		return nil, failf(CodeInvalidAnswer, "the answer is neither accept, decline nor cancel")
+	}
+	if res.Action != forms.ActionAccept {
+		res.Values = nil
+		return answered(res, nil)
+	}
+	fields := q.form.Schema.Fields
+	if errs := forms.Check(fields, res); len(errs) > 0 {
+		return nil, failf(CodeInvalidAnswer, "the answer does not fit the server's form: %s", namesOnly(errs))
+	}
+	raw, err := answered(forms.Form{Fields: fields}.Canonical(res), fields)
+	if err != nil {
+		return nil, failf(CodeInvalidAnswer, "the answer cannot be written as JSON")
+	}
+	return raw, nil
+}
+
+// namesOnly names the fields and rules that an answer breaks, without any value of it.
+func namesOnly(errs forms.Errors) string {
+	s := ""
+	for i, e := range errs {
+		if i == 4 {
+			return s + ", …"
+		}
+		if i > 0 {
+			s += ", "
+		}
+		s += quoteShort(e.Field) + " (" + e.Rule + ")"
+	}
+	return s
+}
+
+func quoteShort(s string) string { return string(quoteString(clipText(s, 60))) }
+
+// checkSampling wants the shape of a CreateMessageResult: role, content and model.
+func checkSampling(raw json.RawMessage) (json.RawMessage, error) {
+	if !json.Valid(raw) {
+		return nil, failf(CodeInvalidAnswer, "the sampling answer is not JSON")
+	}
+	ms, err := members(raw)
+	if err != nil {
+		return nil, failf(CodeInvalidAnswer, "the sampling answer is malformed: %v", err)
+	}
+	for _, key := range []string{"role", "content", "model"} {
+		if _, ok := find(ms, key); !ok {
+			return nil, failf(CodeInvalidAnswer, "the sampling answer has no %s", key)
+		}
+	}
+	return raw, nil
+}
+
+// pushed answers a legacy server's own request, for an inspector that declared it. ok is false
+// where there is no handler.
+func (s *session) pushed(ctx context.Context, method string, params json.RawMessage) (result json.RawMessage, code int64, msg string, ok bool) {
+	h := s.opt.Inspect.Push
+	e := member{rawKey: quoteString("push"), val: (&builder{}).add("method", quoteString(method)).bytes()}
+	if params != nil {
+		e.val = (&builder{}).add("method", quoteString(method)).add("params", params).bytes()
+	}
+	q, terr := readRequest(e)
+	if terr == nil {
+		if terr = q.supported(h); terr != nil {
+			return nil, 0, "", false
+		}
+		terr = q.check(h, forms.Requester{Name: s.server}, nil)
+	} else if terr.Code == CodeUnsupportedInput {
+		return nil, 0, "", false
+	}
+	if terr != nil {
+		return nil, -32602, terr.Message, true
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	result, err := ask(ctx, &q, Origin{Server: s.server, Index: 1, Total: 1, Pushed: true}, h)
+	if err != nil {
+		return nil, -32603, "the request was not answered", true
+	}
+	return result, 0, "", true
+}

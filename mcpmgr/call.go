@@ -1,0 +1,432 @@
+package mcpmgr
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"askback/forms"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// CallTool runs one logical tool call: as many legs as the server's rounds take, and what the
+// handlers do in between. arguments must be a JSON object, or nil for none; it is sent as it is,
+// and neither it nor anything else of the caller's is changed or kept.
+//
+// The error is a *[ToolCallError]. A result with IsError is the tool's own failure, not an error.
+// Cancelling ctx ends the call at once in every state; time that a handler takes counts against no
+// deadline of this package.
+func (m *Manager) CallTool(ctx context.Context, b Binding, arguments json.RawMessage, h Handlers) (*Result, error) {
+	s, entry, err := m.bound(b)
+	if err != nil {
+		return nil, err
+	}
+	if len(arguments) > 0 && (!json.Valid(arguments) || !isObject(arguments)) {
+		return nil, &ToolCallError{Code: CodeProtocolError, Server: b.Server, Tool: b.Tool, Message: "the arguments are not a JSON object"}
+	}
+	c := &call{m: m, s: s, method: "tools/call", name: b.Tool, h: h, entry: entry, arguments: arguments}
+	c.params = []member{stringMember("name", b.Tool)}
+	if len(arguments) > 0 {
+		c.params = append(c.params, rawMember("arguments", arguments))
+	}
+	return c.run(ctx, entry.ctx)
+}
+
+// bound finds what a binding names, if it still is what it was.
+func (m *Manager) bound(b Binding) (*session, *toolEntry, error) {
+	stale := func(format string, args ...any) error {
+		return &ToolCallError{Code: CodeStaleBinding, Server: b.Server, Tool: b.Tool, Message: fmt.Sprintf(format, args...)}
+	}
+	s, err := m.session(b.Server)
+	if err != nil {
+		if e, ok := errors.AsType[*ToolCallError](err); ok {
+			e.Tool = b.Tool
+		}
+		return nil, nil, err
+	}
+	if s.gen != b.Generation {
+		return nil, nil, stale("the server was connected anew")
+	}
+	l := s.toolsNow()
+	if l == nil {
+		return nil, nil, stale("the server's tools are not known")
+	}
+	e := l.byName[b.Tool]
+	if e == nil {
+		return nil, nil, stale("the server no longer has the tool")
+	}
+	if e.Binding != b {
+		return nil, nil, stale("the tool's definition changed")
+	}
+	return s, e, nil
+}
+
+// call is one logical call on its way. It is used by one goroutine.
+type call struct {
+	m      *Manager
+	s      *session
+	method string
+	name   string
+	h      Handlers
+	entry  *toolEntry // of tools/call, else nil
+
+	arguments json.RawMessage
+	params    []member // of every leg, verbatim
+
+	id     uint64
+	states *states
+	legs   int
+	forms  int
+	rounds int
+}
+
+// run drives the call under ctx and the fence of what it is bound to.
+func (c *call) run(ctx, fence context.Context) (*Result, error) {
+	c.id = c.m.calls.Add(1)
+	c.states = &states{}
+	c.s.recent.begin(c.states)
+	defer c.s.recent.end(c.states)
+	res, err := c.drive(ctx, fence)
+	if err != nil {
+		return nil, c.finishError(err)
+	}
+	return res, nil
+}
+
+// finishError completes an error with where it happened, and keeps states out of it.
+func (c *call) finishError(err error) *ToolCallError {
+	e, ok := errors.AsType[*ToolCallError](err)
+	if !ok {
+		e = failf(CodeProtocolError, "%v", err)
+	}
+	out := *e
+	out.Server, out.Tool = c.s.server, c.name
+	out.Message = c.states.text(out.Message)
+	return &out
+}
+
+func (c *call) drive(ctx, fence context.Context) (*Result, error) {
+	if err := c.s.beginCall(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(fence, func() { cancel(context.Cause(fence)) })()
+	if !c.m.rounds(c.method) {
+		c.h.Form, c.h.URL, c.h.Sampling, c.h.Roots = nil, nil, nil, nil // what is not offered is not declared
+	}
+	var last *round
+	var responses json.RawMessage
+	pause := c.m.opt.StatePause
+	for {
+		raw, err := c.leg(ctx, last, responses)
+		if err != nil {
+			return nil, err
+		}
+		r, res, err := c.read(ctx, raw)
+		if err != nil || res != nil {
+			return res, err
+		}
+		last = r
+		if responses, err = c.fulfil(ctx, r, &pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// rounds reports whether calls of a method may have rounds here: on the Host path only tools do.
+func (m *Manager) rounds(method string) bool {
+	return method == "tools/call" || m.opt.Inspect != nil
+}
+
+// read looks at a leg's result: a final one, or a round that is fit to be asked.
+func (c *call) read(ctx context.Context, raw json.RawMessage) (*round, *Result, error) {
+	ms, err := members(raw)
+	if err != nil {
+		return nil, nil, failf(CodeProtocolError, "the server's result is malformed: %v", err)
+	}
+	kind, typ := kindOf(ms)
+	switch {
+	case kind == resultFinal:
+		res, err := c.finish(raw, ms)
+		return nil, res, err
+	case kind == resultOther:
+		return nil, nil, failf(CodeUnsupportedResult, "the server's result is of the unknown type %s", clipText(string(typ), 60))
+	case !c.s.modern():
+		return nil, nil, failf(CodeUnsupportedResult, "the server asks for input on a legacy connection, which has no rounds")
+	case !c.m.rounds(c.method):
+		return nil, nil, failf(CodeUnsupportedInput, "the server asks for input in reply to %s, which is not supported here", c.method)
+	case !c.h.interactive():
+		return nil, nil, failf(CodeNoHandler, "the server asks for input, and nobody can be asked")
+	}
+	r, terr := readRound(ms)
+	if terr != nil {
+		return nil, nil, terr
+	}
+	c.states.add(r.state)
+	if c.rounds++; c.rounds > c.m.opt.Rounds {
+		return nil, nil, failf(CodeRoundLimit, "the server still asks for input after %d rounds", c.m.opt.Rounds)
+	}
+	for i := range r.requests {
+		if terr := r.requests[i].supported(c.h); terr != nil {
+			return nil, nil, terr
+		}
+	}
+	who := forms.Requester{Name: c.s.server, Source: clipText(c.name, 500)}
+	for i := range r.requests {
+		if terr := r.requests[i].check(c.h, who, c.states); terr != nil {
+			return nil, nil, terr
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, nil, c.ended(context.Cause(ctx), false)
+	}
+	return r, nil, nil
+}
+
+// leg sends one leg and returns its raw result. A header mismatch is repaired once: the tools are
+// listed again, and if this one is unchanged the same leg goes out once more.
+func (c *call) leg(ctx context.Context, last *round, responses json.RawMessage) (json.RawMessage, error) {
+	raw, err := c.send(ctx, last, responses)
+	if code, ok := rpcCode(err); ok && code == codeHeaderMismatch && c.entry != nil && c.s.modern() {
+		if rerr := c.s.refreshTools(ctx); rerr != nil {
+			if ctx.Err() != nil {
+				return nil, c.ended(context.Cause(ctx), false)
+			}
+			return nil, failf(CodeServerError, "the server refuses the headers of the call, and its tools cannot be listed: %s", describe(rerr))
+		}
+		if ctx.Err() != nil { // the tool changed, among other ends
+			return nil, c.ended(context.Cause(ctx), false)
+		}
+		raw, err = c.send(ctx, last, responses)
+	}
+	if err != nil {
+		return nil, c.legError(ctx, err)
+	}
+	return raw, nil
+}
+
+// send is one request: a new id, the original params, and of the round its answers and its state.
+func (c *call) send(ctx context.Context, last *round, responses json.RawMessage) (json.RawMessage, error) {
+	c.legs++
+	req := &request{id: c.s.ids.Add(1), method: c.method, name: c.name, modern: c.s.modern(), version: c.s.version,
+		call: c.id, leg: c.legs, states: c.states}
+	var b builder
+	for _, p := range c.params {
+		b.raw(p.rawKey, p.val)
+	}
+	if last != nil {
+		if last.present {
+			b.add("inputResponses", responses)
+		}
+		if last.hasState {
+			b.add("requestState", last.state)
+			req.echoed = true
+		}
+	}
+	token := ""
+	if c.h.Progress != nil && (req.modern || c.m.opt.Inspect != nil) {
+		token = "leg-" + strconv.FormatInt(req.id, 10) // fresh, as the id is
+		c.s.onProgress(token, c.progress)
+		defer c.s.offProgress(token)
+	}
+	switch {
+	case req.modern:
+		b.add("_meta", c.s.meta(c.h.capabilities(), token))
+		if c.entry != nil {
+			req.extra = mirror(c.headers(), c.arguments)
+		}
+	case token != "":
+		b.add("_meta", (&builder{}).add("progressToken", quoteString(token)).bytes())
+	}
+	if c.h.Log != nil {
+		req.note = c.note
+	}
+	req.params = b.bytes()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.s.legTimeout, errLegTimeout)
+	defer cancel()
+	return c.s.link.do(ctx, req)
+}
+
+// headers are those of the tool's current definition, which a refresh may have renewed.
+func (c *call) headers() []paramHeader {
+	if l := c.s.toolsNow(); l != nil {
+		if e := l.byName[c.name]; e != nil {
+			return e.headers
+		}
+	}
+	return c.entry.headers
+}
+
+func (c *call) note(method string, params json.RawMessage) {
+	if method == "notifications/message" {
+		m := c.s.readLog(params)
+		m.Data = c.states.json(m.Data)
+		c.h.Log(m)
+	}
+}
+
+func (c *call) progress(params json.RawMessage) {
+	ms, err := members(params)
+	if err != nil {
+		return
+	}
+	var p Progress
+	v, _ := find(ms, "progress")
+	if json.Unmarshal(v, &p.Progress) != nil {
+		return
+	}
+	if v, ok := find(ms, "total"); ok && json.Unmarshal(v, &p.Total) != nil {
+		p.Total = 0
+	}
+	if v, ok := find(ms, "message"); ok {
+		text, _ := stringValue(v)
+		p.Message = c.states.text(clipText(text, 4<<10))
+	}
+	c.h.Progress(p)
+}
+
+// legError turns what a link reports into how the call fails.
+func (c *call) legError(ctx context.Context, err error) *ToolCallError {
+	if e, ok := errors.AsType[*ToolCallError](err); ok {
+		return e
+	}
+	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return c.serverError(e)
+	}
+	_, lost := errors.AsType[*errLost](err)
+	if _, kept := errors.AsType[*errNotSent](err); kept || lost {
+		if ctx.Err() != nil { // the reason for the end, not what it did to the connection
+			return c.ended(context.Cause(ctx), lost)
+		}
+		if c.s.http != nil && isConnection(err) {
+			c.s.doubt()
+		}
+		return c.ended(err, lost)
+	}
+	if e, ok := errors.AsType[*errTooLarge](err); ok {
+		return &ToolCallError{Code: CodeLimitExceeded, Message: e.what, Uncertain: true}
+	}
+	if e, ok := errors.AsType[*errBadReply](err); ok {
+		return &ToolCallError{Code: CodeProtocolError, Message: e.msg, Uncertain: true}
+	}
+	if e, ok := errors.AsType[*errAuth](err); ok {
+		return failf(CodeServerError, "%s", e.msg)
+	}
+	if e, ok := errors.AsType[*errStatus](err); ok {
+		return failf(CodeServerError, "%s", e.msg)
+	}
+	return failf(CodeProtocolError, "%v", err)
+}
+
+func (c *call) serverError(e *jsonrpc.Error) *ToolCallError {
+	msg := clipText(e.Message, 4<<10)
+	if msg == "" {
+		msg = "the server answers with an error and no message"
+	}
+	code := CodeServerError
+	if e.Code == codeMissingCapability && !c.h.interactive() {
+		code = CodeNoHandler
+		msg = "the server needs input for this, and nobody can be asked: " + msg
+	}
+	return &ToolCallError{Code: code, Message: msg, RPCCode: e.Code}
+}
+
+// ended turns the cause of an end into how the call fails. sent reports whether a request was on
+// the wire, whose effect nobody knows then.
+func (c *call) ended(cause error, sent bool) *ToolCallError {
+	if errors.Is(cause, errLegTimeout) {
+		return &ToolCallError{Code: CodeTimeout, Message: fmt.Sprintf("the server did not reply within %v", c.s.legTimeout), Uncertain: sent}
+	}
+	if e, ok := errors.AsType[*errTooLarge](cause); ok {
+		return &ToolCallError{Code: CodeLimitExceeded, Message: e.what, Uncertain: sent}
+	}
+	if errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+		return &ToolCallError{Code: CodeCancelled, Message: "the call was ended", Uncertain: sent}
+	}
+	e, ok := errors.AsType[*endCause](cause)
+	switch {
+	case ok && e.kind == endDefinition:
+		return &ToolCallError{Code: CodeStaleBinding, Message: e.msg, Uncertain: sent}
+	case ok && e.kind == endClosed:
+		return &ToolCallError{Code: CodeCancelled, Message: e.msg, Uncertain: sent}
+	case ok && e.kind == endReplaced && !sent:
+		return failf(CodeStaleBinding, "%s", e.msg)
+	case ok && e.code != "":
+		return &ToolCallError{Code: e.code, Message: e.msg, Uncertain: sent}
+	case !ok && !isConnection(cause):
+		return &ToolCallError{Code: CodeCancelled, Message: "the call was ended", Uncertain: sent} // the caller's own cause
+	case sent:
+		return &ToolCallError{Code: CodeOutcomeUnknown, Message: "the connection was lost before the reply; whether the call had its effect is not known: " + cause.Error(), Uncertain: true}
+	}
+	return failf(CodeConnectionLost, "the connection was lost: %s", cause.Error())
+}
+
+// finish makes the result of a final leg.
+func (c *call) finish(raw json.RawMessage, ms []member) (*Result, error) {
+	res := &Result{Legs: c.legs, Forms: c.forms}
+	if v, ok := find(ms, "isError"); ok {
+		res.IsError = string(v) == "true"
+	}
+	structured, has := find(ms, "structuredContent")
+	if c.entry != nil && c.entry.OutputSchema != nil && !res.IsError {
+		if !has {
+			return nil, failf(CodeProtocolError, "the tool has an outputSchema, but its result has no structuredContent")
+		}
+		if err := c.m.checkOutput(c.entry, structured); err != nil {
+			return nil, failf(CodeProtocolError, "the tool's result does not fit its outputSchema: %s", err)
+		}
+	}
+	res.Raw = c.states.json(raw)
+	if len(res.Raw) != len(raw) || &res.Raw[0] != &raw[0] {
+		ms, _ = members(res.Raw)
+		structured, has = find(ms, "structuredContent")
+	}
+	if has && !isNull(structured) {
+		res.Structured = structured
+	}
+	if c.method == "tools/call" {
+		if v, ok := find(ms, "content"); ok && !isNull(v) {
+			els, err := elements(v)
+			if err != nil {
+				return nil, failf(CodeProtocolError, "the content of the tool's result is not a list")
+			}
+			res.Content = els
+		}
+	}
+	return res, nil
+}
+
+// fulfil asks for everything that the round asks, one after the other, and returns the
+// inputResponses of the retry. A round without requests waits a while instead.
+func (c *call) fulfil(ctx context.Context, r *round, pause *time.Duration) (json.RawMessage, error) {
+	if !r.asks() {
+		if err := sleep(ctx, *pause); err != nil {
+			return nil, c.ended(err, false)
+		}
+		*pause = min(2**pause, c.m.opt.StatePauseMax)
+		return json.RawMessage("{}"), nil
+	}
+	*pause = c.m.opt.StatePause
+	var out builder
+	for i := range r.requests {
+		q := &r.requests[i]
+		o := Origin{Server: c.s.server, Method: c.method, Name: c.name, Call: c.id, Round: c.rounds, Index: i + 1, Total: len(r.requests)}
+		raw, err := ask(ctx, q, o, c.h)
+		if ctx.Err() != nil { // an answer that comes after the end is dropped
+			return nil, c.ended(context.Cause(ctx), false)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if q.kind == inputForm {
+			c.forms++
+		}
+		out.raw(q.rawKey, raw)
+	}
+	return out.bytes(), nil
+}

@@ -1,0 +1,151 @@
+package mcpmgr
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"askback/mcpmgr/config"
+)
+
+// Steps of ending a child: after each the next one follows.
+const (
+	graceEOF  = 2 * time.Second        // from the end of its input to SIGTERM
+	graceTerm = 2 * time.Second        // from SIGTERM to SIGKILL
+	graceTail = 250 * time.Millisecond // from its exit to the end of reading its output
+)
+
+// child is one server process in a process group of its own. Its death is noticed by waiting for
+// it, not by reading its output, which a grandchild may hold open.
+type child struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+
+	exited chan struct{} // closed when it is reaped and its output has ended
+	state  string        // how it ended, valid after exited
+
+	stop sync.Once
+	wg   sync.WaitGroup
+}
+
+// startChild starts cfg's command. Lines of its stderr go to ring.
+func startChild(cfg config.Server, ring *stderrRing) (*child, error) {
+	cmd := exec.Command(cfg.Command, cfg.Args...)
+	cmd.Dir = cfg.Dir
+	cmd.Env = os.Environ()
+	for _, v := range cfg.Env {
+		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
+	}
+	cmd.WaitDelay = graceTail
+	ownGroup(cmd)
+	var files [6]*os.File // stdin r,w; stdout r,w; stderr r,w
+	closeAll := func(fs ...*os.File) {
+		for _, f := range fs {
+			if f != nil {
+				_ = f.Close()
+			}
+		}
+	}
+	for i := 0; i < len(files); i += 2 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(files[:]...)
+			return nil, fmt.Errorf("no pipe for the server: %w", err)
+		}
+		files[i], files[i+1] = r, w
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[3], files[5]
+	ring.mark()
+	if err := cmd.Start(); err != nil {
+		closeAll(files[:]...)
+		return nil, startError(cfg.Command, err)
+	}
+	closeAll(files[0], files[3], files[5])
+	c := &child{cmd: cmd, stdin: files[1], stdout: files[2], stderr: files[4], exited: make(chan struct{})}
+	tail := make(chan struct{})
+	c.wg.Go(func() {
+		defer close(tail)
+		ring.copyFrom(c.stderr)
+	})
+	c.wg.Go(func() { c.wait(tail) })
+	return c, nil
+}
+
+// startError says in a sentence why a command does not start.
+func startError(command string, err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("the command %q was not found", command)
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("the command %q is not executable", command)
+	}
+	return fmt.Errorf("the command %q does not start: %w", command, err)
+}
+
+func (c *child) wait(stderrDone <-chan struct{}) {
+	err := c.cmd.Wait()
+	killGroup(c.cmd) // whatever it left behind
+	deadline := time.Now().Add(graceTail)
+	_ = c.stdout.SetReadDeadline(deadline)
+	_ = c.stderr.SetReadDeadline(deadline)
+	<-stderrDone
+	c.state = exitText(err)
+	close(c.exited)
+}
+
+func exitText(err error) string {
+	if err == nil {
+		return "exited"
+	}
+	if ee, ok := errors.AsType[*exec.ExitError](err); ok {
+		s := ee.ProcessState.String()
+		if code, ok := strings.CutPrefix(s, "exit status "); ok {
+			return "exited with code " + code
+		}
+		return "ended by " + strings.TrimPrefix(s, "signal: ")
+	}
+	return "ended: " + err.Error()
+}
+
+func (c *child) Read(p []byte) (int, error) {
+	n, err := c.stdout.Read(p)
+	if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		err = io.EOF // it is gone; a grandchild holds the pipe
+	}
+	return n, err
+}
+
+func (c *child) Write(p []byte) (int, error) { return c.stdin.Write(p) }
+
+// Close ends the child: end of input, then SIGTERM, then SIGKILL, each to its whole group. It
+// returns when the process is reaped and its pipes are closed.
+func (c *child) Close() error {
+	c.stop.Do(func() {
+		_ = c.stdin.Close()
+		timer := time.NewTimer(graceEOF)
+		defer timer.Stop()
+		select {
+		case <-c.exited:
+		case <-timer.C:
+			terminateGroup(c.cmd)
+			timer.Reset(graceTerm)
+			select {
+			case <-c.exited:
+			case <-timer.C:
+				killGroup(c.cmd)
+				<-c.exited
+			}
+		}
+		c.wg.Wait()
+		_ = c.stdout.Close()
+		_ = c.stderr.Close()
+	})
+	return nil
+}

@@ -1,0 +1,438 @@
+package mcpmgr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"askback/mcpmgr/config"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// How long a stdio server may be silent: before a second child is asked as a legacy server is, and
+// before it is given up. Slow package runners are common.
+const (
+	probeQuiet    = 5 * time.Second
+	probeDeadline = 60 * time.Second
+)
+
+// dialed is a connection that found its era. late, where it is not nil, may still deliver a modern
+// session of the same server, which wins while the first has had no call; dropLate ends the wait.
+type dialed struct {
+	s        *session
+	late     <-chan *session
+	dropLate func()
+}
+
+// newSession makes a session for one connection; it has no link yet.
+func (v *server) newSession() *session {
+	s := &session{
+		server: v.cfg.Name, opt: &v.mgr.opt, log: v.mgr.log, stderr: v.stderr, recent: &v.recent,
+		legTimeout: v.mgr.opt.LegTimeout, onChange: v.mgr.changed, gen: v.mgr.gens.Add(1), suspect: make(chan struct{}, 1), stale: make(chan struct{}, 1), firstDone: make(chan struct{}),
+	}
+	if v.cfg.Timeout > 0 {
+		s.legTimeout = v.cfg.Timeout
+	}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	return s
+}
+
+// spawn starts a child, or what stands for one, and connects a session to it.
+func (v *server) spawn(ctx context.Context) (*session, error) {
+	s := v.newSession()
+	if open := v.mgr.opt.Transports[v.cfg.Name]; open != nil {
+		t, err := open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		conn, err := t.Connect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s.start(newMux(conn, nil, nil, s.events()))
+		return s, nil
+	}
+	c, err := startChild(v.cfg, v.stderr)
+	if err != nil {
+		return nil, &permanent{err}
+	}
+	s.child = c
+	var m *mux
+	ready := make(chan struct{})
+	filter := newLineFilter(c, MaxMessage, func(line []byte, why error) {
+		s.log.Warn("a line of the server's output is no message", "server", s.server, "why", why.Error(),
+			"line", v.recent.text(clipText(string(line), 200)))
+	}, func(id int64, why error) {
+		<-ready
+		m.failOne(id, why)
+	})
+	t := &mcp.IOTransport{Reader: readCloser{filter, c}, Writer: c, MaxLineLength: MaxMessage + 2}
+	conn, err := t.Connect(ctx)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	m = newMux(conn, filter, func(err error) error { return v.obituary(c, err) }, s.events())
+	close(ready)
+	s.start(m)
+	return s, nil
+}
+
+// readCloser reads lines and closes the child.
+type readCloser struct {
+	*lineFilter
+	c *child
+}
+
+func (r readCloser) Close() error { return r.c.Close() }
+
+// obituary turns the end of a child's output into what happened to it, with its last words.
+func (v *server) obituary(c *child, err error) error {
+	if _, ok := errors.AsType[*errTooLarge](err); ok {
+		return err
+	}
+	msg := "the server closed its output"
+	timer := time.NewTimer(2 * graceTail)
+	defer timer.Stop()
+	select {
+	case <-c.exited:
+		msg = "the server " + c.state
+	case <-timer.C:
+	}
+	if tail := v.stderr.report(); tail != "" {
+		msg += "; its last words:\n" + tail
+	}
+	return errors.New(msg)
+}
+
+// dialStdio starts a stdio server and finds out what it speaks.
+func (v *server) dialStdio(ctx context.Context) (*dialed, error) {
+	d := &stdioDial{v: v, p: newProbe(pinOf(v.cfg)), events: make(chan probeEvent, 8)}
+	d.ctx, d.cancel = context.WithCancel(ctx)
+	return d.run(ctx)
+}
+
+func pinOf(cfg config.Server) Era {
+	switch cfg.Protocol {
+	case config.Modern:
+		return EraModern
+	case config.Legacy:
+		return EraLegacy
+	}
+	return ""
+}
+
+// stdioDial acts for one probe. Requests run in goroutines of their session and report as events.
+type stdioDial struct {
+	v        *server
+	p        *probe
+	ctx      context.Context
+	cancel   context.CancelFunc
+	events   chan probeEvent
+	children [2]*session
+}
+
+func (d *stdioDial) run(ctx context.Context) (*dialed, error) {
+	keep := false
+	defer func() {
+		if !keep {
+			d.cancel()
+			for w := range d.children {
+				d.endChild(who(w))
+			}
+		}
+	}()
+	s, err := d.v.spawn(d.ctx)
+	if err != nil {
+		return nil, err
+	}
+	d.children[first] = s
+	if d.p.pin == EraLegacy {
+		d.ask(first, legacyVersions[0])
+	} else {
+		d.askDiscover()
+	}
+	quiet, deadline := time.NewTimer(probeQuiet), time.NewTimer(probeDeadline)
+	defer quiet.Stop()
+	defer deadline.Stop()
+	for {
+		var e probeEvent
+		select {
+		case e = <-d.events:
+		case <-quiet.C:
+			e = probeEvent{kind: sawQuiet}
+		case <-deadline.C:
+			e = probeEvent{kind: sawDeadline}
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		for _, a := range d.p.on(e) {
+			switch a.verb {
+			case doStart:
+				if s, err := d.v.spawn(d.ctx); err != nil {
+					d.report(probeEvent{kind: sawExit, who: a.who, err: err})
+				} else {
+					d.children[a.who] = s
+					d.ask(a.who, legacyVersions[0])
+				}
+			case doInitialize:
+				d.ask(a.who, a.version)
+			case doEnd:
+				d.endChild(a.who)
+			case doFail:
+				return nil, a.err
+			case doModern, doLegacy:
+				keep = true
+				d.cancel()
+				return &dialed{s: d.take(a), dropLate: func() {}}, nil
+			case doProvisional:
+				keep = true
+				return d.provisional(a), nil
+			}
+		}
+	}
+}
+
+// take hands over the child that won, with what was found out about it.
+func (d *stdioDial) take(a probeAction) *session {
+	s := d.children[a.who]
+	s.why = a.reason
+	if a.verb == doModern {
+		s.version = a.version
+		s.era.Store(EraModern)
+	}
+	return s
+}
+
+// provisional hands over a legacy session while the first child may still answer.
+func (d *stdioDial) provisional(a probeAction) *dialed {
+	late := make(chan *session, 1)
+	wait := time.AfterFunc(probeDeadline-probeQuiet, d.cancel)
+	done := make(chan struct{})
+	go func() { // ends when the first child answers, or by dropLate
+		defer close(done)
+		defer d.cancel()
+		defer wait.Stop()
+		select {
+		case e := <-d.events:
+			if s := d.children[first]; e.who == first && (e.kind == sawVersions && e.era == EraModern || e.kind == sawModern) {
+				d.p.reason = ""
+				late <- d.take(probeAction{verb: doModern, who: first, version: orNewest(e.version)})
+				return
+			} else if s != nil {
+				d.endChild(first)
+			}
+		case <-d.ctx.Done():
+			d.endChild(first)
+		}
+		close(late)
+	}()
+	return &dialed{s: d.take(a), late: late, dropLate: func() { d.cancel(); <-done }}
+}
+
+func orNewest(v string) string {
+	if v == "" {
+		return modernVersions[0]
+	}
+	return v
+}
+
+func (d *stdioDial) endChild(w who) {
+	if s := d.children[w]; s != nil {
+		s.close()
+		d.children[w] = nil
+	}
+}
+
+func (d *stdioDial) report(e probeEvent) {
+	select {
+	case d.events <- e:
+	case <-d.ctx.Done():
+	}
+}
+
+func (d *stdioDial) askDiscover() {
+	s := d.children[first]
+	s.wg.Go(func() {
+		e := discoverEvent(d.ctx, s)
+		if code, ok := rpcCode(e.err); ok && code == codeUnsupportedVersion && e.era == EraModern {
+			e = discoverEvent(d.ctx, s) // it names the very version that it refused: once more
+			if code, ok := rpcCode(e.err); ok && code == codeUnsupportedVersion {
+				e = probeEvent{kind: sawNone, err: noCommonVersion(supportedIn(e.err))}
+			}
+		}
+		d.report(e)
+	})
+}
+
+func (d *stdioDial) ask(w who, version string) {
+	s := d.children[w]
+	s.wg.Go(func() {
+		err := s.initialize(d.ctx, version)
+		switch {
+		case err == nil:
+			d.report(probeEvent{kind: sawInit, who: w})
+		case isGone(err):
+			d.report(probeEvent{kind: sawExit, who: w, err: err})
+		default:
+			d.report(probeEvent{kind: sawInitError, who: w, err: fmt.Errorf("initialize failed: %s", describe(err))})
+		}
+	})
+}
+
+// isGone reports whether a request failed because the connection is no more.
+func isGone(err error) bool {
+	_, a := errors.AsType[*errLost](err)
+	_, b := errors.AsType[*errNotSent](err)
+	return a || b
+}
+
+// discoverEvent asks with server/discover and reads what the reply means.
+func discoverEvent(ctx context.Context, s *session) probeEvent {
+	supported, err := s.discover(ctx)
+	if err == nil {
+		return versionsEvent(supported, nil)
+	}
+	if code, ok := rpcCode(err); ok {
+		if !modernCode(code) {
+			return probeEvent{kind: sawError, err: errors.New(describe(err)), reason: fmt.Sprintf("it answers server/discover with error %d", code)}
+		}
+		if list := supportedIn(err); list != nil {
+			return versionsEvent(list, err)
+		}
+		return probeEvent{kind: sawModern, err: err}
+	}
+	if isGone(err) {
+		return probeEvent{kind: sawExit, err: err}
+	}
+	return probeEvent{kind: sawBroken, err: err}
+}
+
+func versionsEvent(supported []string, err error) probeEvent {
+	version, era, ok := chooseVersion(supported)
+	if !ok {
+		return probeEvent{kind: sawNone, err: noCommonVersion(supported)}
+	}
+	return probeEvent{kind: sawVersions, version: version, era: era, err: err}
+}
+
+// dialHTTP finds out what an HTTP server speaks. known is the era that the origin had before, ""
+// for none; when it fails the origin is probed again.
+func (v *server) dialHTTP(ctx context.Context, known Era) (*dialed, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, probeDeadline, errLegTimeout)
+	defer cancel()
+	pin := pinOf(v.cfg)
+	if pin == EraLegacy || pin == "" && known == EraLegacy {
+		s, err := v.openHTTP()
+		if err != nil {
+			return nil, err
+		}
+		s.why = v.lastWhy
+		if err = s.initialize(ctx, legacyVersions[0]); err == nil {
+			return &dialed{s: s, dropLate: func() {}}, nil
+		}
+		s.close()
+		if pin == EraLegacy || transient(err) {
+			return nil, err
+		}
+	}
+	s, err := v.openHTTP()
+	if err != nil {
+		return nil, err
+	}
+	if err = s.probeHTTP(ctx, pin); err != nil {
+		s.close()
+		return nil, err
+	}
+	return &dialed{s: s, dropLate: func() {}}, nil
+}
+
+func (v *server) openHTTP() (*session, error) {
+	s := v.newSession()
+	l, err := newHTTPLink(v.cfg, v.mgr.authFor(v.cfg), s.events())
+	if err != nil {
+		return nil, &permanent{err}
+	}
+	s.start(l)
+	return s, nil
+}
+
+// probeHTTP asks with server/discover. Only an answer that a legacy server gives changes the era.
+func (s *session) probeHTTP(ctx context.Context, pin Era) error {
+	for attempt := range 2 {
+		supported, err := s.discover(ctx)
+		if err != nil {
+			code, rpc := rpcCode(err)
+			switch {
+			case rpc && modernCode(code) && !failing(err):
+				supported = supportedIn(err)
+				if supported == nil {
+					supported = modernVersions
+				}
+				if v, era, _ := chooseVersion(supported); attempt == 0 && code == codeUnsupportedVersion && era == EraModern && v != "" {
+					continue // it names the version that it refused: once more
+				} else if code == codeUnsupportedVersion && era == EraModern {
+					return noCommonVersion(supported)
+				}
+			case looksLegacy(err):
+				if pin == EraModern {
+					return &permanent{fmt.Errorf("the server is not modern: %s", describe(err))}
+				}
+				s.why = "server/discover: " + clipText(describe(err), 120)
+				return s.initialize(ctx, legacyVersions[0])
+			default:
+				return err
+			}
+		}
+		version, era, ok := chooseVersion(supported)
+		switch {
+		case !ok:
+			return noCommonVersion(supported)
+		case era == EraModern:
+			s.version = version
+			s.era.Store(EraModern)
+			return nil
+		case pin == EraModern:
+			return &permanent{fmt.Errorf("the server supports no modern version of the protocol, only %s", version)}
+		}
+		s.why = "it lists only legacy versions"
+		return s.initialize(ctx, version)
+	}
+	return nil
+}
+
+// failing reports whether err is an HTTP failure that says nothing about the era.
+func failing(err error) bool {
+	status := 0
+	if e, ok := errors.AsType[*errStatus](err); ok {
+		status = e.status
+	}
+	if e, ok := errors.AsType[*rpcStatus](err); ok {
+		status = e.status
+	}
+	return status == 408 || status == 429 || status >= 500 || status >= 300 && status < 400
+}
+
+// looksLegacy reports whether err is how a legacy server answers server/discover over HTTP: a 4xx
+// without a modern error in it, or a JSON-RPC error.
+func looksLegacy(err error) bool {
+	if failing(err) {
+		return false
+	}
+	if _, ok := errors.AsType[*errAuth](err); ok {
+		return false
+	}
+	if code, ok := rpcCode(err); ok {
+		return !modernCode(code)
+	}
+	e, ok := errors.AsType[*errStatus](err)
+	return ok && e.status >= 400 && e.status < 500
+}
+
+// transient reports whether err says nothing about the era: nobody there, too busy, not allowed.
+func transient(err error) bool {
+	_, auth := errors.AsType[*errAuth](err)
+	return auth || isGone(err) || failing(err)
+}

@@ -1,0 +1,117 @@
+package mcpmgr
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// maxDepth is the deepest nesting of a message that the codec underneath accepts.
+const maxDepth = 1000
+
+// message is one JSON-RPC message from a peer, its parts verbatim.
+type message struct {
+	id     json.RawMessage // nil: absent or null
+	method string          // "" for a response
+	params json.RawMessage
+	result json.RawMessage
+	err    *jsonrpc.Error
+}
+
+func (m *message) response() bool { return m.method == "" }
+
+// number returns a response's id where it is one that we can have given.
+func (m *message) number() (int64, bool) {
+	n, err := strconv.ParseInt(string(m.id), 10, 64)
+	return n, err == nil
+}
+
+// parseMessage checks the shape of one message strictly: what it returns, the SDK's codec
+// accepts too. The message is returned with an error, too, when its id could be read, so that the
+// one request which it answers can fail.
+func parseMessage(raw []byte) (*message, error) {
+	if !json.Valid(raw) {
+		return nil, errors.New("it is not JSON")
+	}
+	if deep(raw) {
+		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
+	}
+	ms, err := members(raw)
+	if err != nil {
+		return nil, err
+	}
+	m := &message{}
+	if id, ok := find(ms, "id"); ok && !isNull(id) {
+		if id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9') {
+			return nil, errors.New("its id is neither a number nor a string")
+		}
+		m.id = id
+	}
+	if v, _ := find(ms, "jsonrpc"); string(v) != `"2.0"` {
+		return m, errors.New(`it lacks "jsonrpc": "2.0"`)
+	}
+	if v, ok := find(ms, "method"); ok {
+		if m.method, ok = stringValue(v); !ok || m.method == "" {
+			return nil, errors.New("its method is not a string")
+		}
+		m.params, _ = find(ms, "params")
+		return m, nil
+	}
+	m.result, _ = find(ms, "result")
+	if v, ok := find(ms, "error"); ok && !isNull(v) {
+		if m.err, err = parseError(v); err != nil {
+			return m, err
+		}
+		if m.result != nil {
+			return m, errors.New("it has both a result and an error")
+		}
+		return m, nil
+	}
+	if m.result == nil {
+		return m, errors.New("it has neither a result nor an error")
+	}
+	return m, nil
+}
+
+func parseError(raw json.RawMessage) (*jsonrpc.Error, error) {
+	ms, err := members(raw)
+	if err != nil {
+		return nil, fmt.Errorf("its error is malformed: %w", err)
+	}
+	var e jsonrpc.Error
+	code, _ := find(ms, "code")
+	if json.Unmarshal(code, &e.Code) != nil || isNull(code) {
+		return nil, errors.New("its error has no integer code")
+	}
+	msg, ok := find(ms, "message")
+	if e.Message, ok = stringValue(msg); msg != nil && !ok {
+		return nil, errors.New("its error's message is not a string")
+	}
+	e.Data, _ = find(ms, "data")
+	return &e, nil
+}
+
+// deep reports whether raw is nested deeper than maxDepth.
+func deep(raw []byte) bool {
+	depth := 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			end, err := stringEnd(raw, i)
+			if err != nil {
+				return false
+			}
+			i = end - 1
+		case '{', '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return false
+}

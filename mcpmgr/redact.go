@@ -1,0 +1,204 @@
+package mcpmgr
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"sync"
+)
+
+const (
+	redacted = "[redacted]"
+	// minReflected is the least size of a state that is looked for elsewhere: a shorter one may be
+	// an ordinary word.
+	minReflected = 16
+)
+
+// states remembers the requestStates of one call for as long as it runs, so that a server cannot
+// have one of them shown by reflecting it. Safe for concurrent use.
+type states struct {
+	mu   sync.RWMutex
+	pats [][]byte // longest first
+}
+
+// add remembers a state token (with its quotes) in both spellings: as written and as meant.
+func (s *states) add(token json.RawMessage) {
+	if s == nil || len(token) < 2 {
+		return
+	}
+	inner := token[1 : len(token)-1]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pats := slices.Clone(s.pats) // readers keep the old list
+	for _, p := range [][]byte{inner, unescape(inner)} {
+		if len(p) < minReflected || slices.ContainsFunc(pats, func(q []byte) bool { return bytes.Equal(p, q) }) {
+			continue
+		}
+		pats = append(pats, bytes.Clone(p))
+	}
+	slices.SortStableFunc(pats, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
+	s.pats = pats
+}
+
+func (s *states) patterns() [][]byte {
+	if s == nil {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.pats
+}
+
+// text returns s with every remembered state replaced.
+func (s *states) text(t string) string {
+	pats := s.patterns()
+	if len(pats) == 0 {
+		return t
+	}
+	return string(scrub([]byte(t), pats))
+}
+
+func scrub(text []byte, pats [][]byte) []byte {
+	for _, p := range pats {
+		if bytes.Contains(text, p) {
+			text = bytes.ReplaceAll(text, p, []byte(redacted))
+		}
+	}
+	return text
+}
+
+func holds(text []byte, pats [][]byte) bool {
+	return slices.ContainsFunc(pats, func(p []byte) bool { return bytes.Contains(text, p) })
+}
+
+// json returns the JSON text raw with every remembered state replaced in its strings, keys and
+// numbers. What holds none is returned as it came, the very same bytes.
+func (s *states) json(raw json.RawMessage) json.RawMessage {
+	pats := s.patterns()
+	if len(pats) == 0 {
+		return raw
+	}
+	var out []byte // nil while nothing was replaced
+	done := 0
+	walkScalars(raw, func(start, end int) bool {
+		tok := raw[start:end]
+		var repl []byte
+		if tok[0] == '"' {
+			text := unescape(tok[1 : len(tok)-1])
+			if !holds(text, pats) {
+				return true
+			}
+			repl = quote(scrub(text, pats))
+		} else {
+			if !holds(tok, pats) {
+				return true
+			}
+			repl = []byte(`"` + redacted + `"`)
+		}
+		out = append(append(out, raw[done:start]...), repl...)
+		done = end
+		return true
+	})
+	if out == nil {
+		return raw
+	}
+	return append(out, raw[done:]...)
+}
+
+// reflectedIn reports whether a remembered state is part of any string of raw.
+func (s *states) reflectedIn(raw json.RawMessage) bool {
+	pats := s.patterns()
+	found := false
+	if len(pats) == 0 {
+		return false
+	}
+	walkScalars(raw, func(start, end int) bool {
+		tok := raw[start:end]
+		if tok[0] == '"' {
+			tok = unescape(tok[1 : len(tok)-1])
+		}
+		found = holds(tok, pats)
+		return !found
+	})
+	return found
+}
+
+// walkScalars calls f with the bounds of every string and number token of raw until f says stop.
+func walkScalars(raw []byte, f func(start, end int) bool) {
+	for i := 0; i < len(raw); {
+		switch c := raw[i]; {
+		case c == '"':
+			end, err := stringEnd(raw, i)
+			if err != nil || !f(i, end) {
+				return
+			}
+			i = end
+		case c == '-' || c >= '0' && c <= '9':
+			end, err := valueEnd(raw, i)
+			if err != nil || !f(i, end) {
+				return
+			}
+			i = end
+		default:
+			i++
+		}
+	}
+}
+
+// recentStates keeps the states of the calls that run on one server, and of the last few that
+// ended, for its stderr: a line may be read after the call that it betrays.
+type recentStates struct {
+	mu     sync.Mutex
+	active map[*states]struct{}
+	past   []*states
+}
+
+const keepPast = 32
+
+func (r *recentStates) begin(s *states) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.active == nil {
+		r.active = map[*states]struct{}{}
+	}
+	r.active[s] = struct{}{}
+}
+
+func (r *recentStates) end(s *states) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.active, s)
+	if len(s.patterns()) == 0 {
+		return
+	}
+	if r.past = append(r.past, s); len(r.past) > keepPast {
+		r.past = slices.Delete(r.past, 0, len(r.past)-keepPast)
+	}
+}
+
+func (r *recentStates) text(t string) string {
+	r.mu.Lock()
+	all := slices.Clone(r.past)
+	for s := range r.active {
+		all = append(all, s)
+	}
+	r.mu.Unlock()
+	for _, s := range all {
+		t = s.text(t)
+	}
+	return t
+}
+
+func (r *recentStates) json(raw json.RawMessage) json.RawMessage {
+	r.mu.Lock()
+	all := slices.Clone(r.past)
+	for s := range r.active {
+		all = append(all, s)
+	}
+	r.mu.Unlock()
+	for _, s := range all {
+		raw = s.json(raw)
+	}
+	return raw
+}

@@ -1,0 +1,93 @@
+package mcpmgr
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Bounds of what is kept of a child's stderr.
+const (
+	stderrLines = 64      // lines in the ring
+	stderrLine  = 4 << 10 // bytes of one line
+	stderrScan  = 64 << 10
+	reportLines = 5 // lines in a death report
+	reportBytes = 1 << 10
+)
+
+// stderrRing keeps the last lines of a child's stderr and hands each to the log. It outlives the
+// child, so that a panel can show why the last one died.
+type stderrRing struct {
+	mu    sync.Mutex
+	lines []string
+	start int // index in lines of the first line of the current child
+
+	redact func(string) string
+	log    func(line string)
+}
+
+func (r *stderrRing) add(line string) {
+	line = r.redact(line)
+	line = clipText(strings.TrimRight(line, "\r\n"), stderrLine)
+	if r.log != nil {
+		r.log(line)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lines = append(r.lines, line)
+	if over := len(r.lines) - stderrLines; over > 0 {
+		r.lines = slices.Delete(r.lines, 0, over)
+		r.start = max(0, r.start-over)
+	}
+}
+
+// mark begins a new child: a report after it quotes no older lines.
+func (r *stderrRing) mark() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.start = len(r.lines)
+}
+
+func (r *stderrRing) tail() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.lines)
+}
+
+// report returns the last lines of the current child for an error message.
+func (r *stderrRing) report() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	own := r.lines[r.start:]
+	own = own[max(0, len(own)-reportLines):]
+	size := 0
+	for i, l := range slices.Backward(own) {
+		if size += len(l) + 1; size > reportBytes {
+			own = own[i+1:]
+			break
+		}
+	}
+	return strings.Join(own, "\n")
+}
+
+// copyFrom reads lines until r ends. A line is read whole up to stderrScan before it is redacted
+// and cut, so that a state that reaches over the cut is still recognised; what a line has beyond
+// that is dropped.
+func (r *stderrRing) copyFrom(src io.Reader) {
+	br := bufio.NewReaderSize(src, stderrScan)
+	for {
+		line, err := br.ReadSlice('\n')
+		if len(line) > 0 {
+			r.add(string(line))
+		}
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = br.ReadSlice('\n')
+		}
+		if err != nil {
+			return
+		}
+	}
+}
