@@ -152,7 +152,11 @@ func (f Field) HasLink() bool {
 	return false
 }
 
-var linkPattern = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://\S|\bwww\.[a-z0-9-]|\bmailto:\S|\b[a-z0-9-]+\.(com|net|org|io|dev|app|info|biz|co|me|ru|cn|xyz|top|link|site|online|shop|ly|gg|to)\b/?`)
+// linkPattern finds a scheme with something after it, www., mailto:, and a bare
+// host name that is followed by a path or ends in one of the three oldest
+// domains. A host after an @ is an address, not a link.
+var linkPattern = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://\S|\bwww\.[a-z0-9-]|\bmailto:\S|` +
+	`(^|[^@a-z0-9.-])([a-z0-9-]+\.)+([a-z]{2,}/\S|(com|net|org)\b)`)
 
 func isLink(s string) bool {
 	// Most texts hold none of the characters that a link needs.
