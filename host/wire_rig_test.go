@@ -2,12 +2,15 @@ package host_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -400,7 +403,7 @@ func (p *peer) session(mode string) string {
 }
 
 func offer(id, server string, tools ...string) obj {
-	var list []obj
+	var list []any
 	for _, t := range tools {
 		list = append(list, obj{"serverId": server, "name": t, "description": "Echo.", "inputSchema": obj{"type": "object"}})
 	}
@@ -580,9 +583,56 @@ func (s *stage) wantCall(isError bool, want string, uncertain bool) {
 // wantTurn wants the stage's Turn to be in a state.
 func (s *stage) wantTurn(status string) obj {
 	s.Helper()
+	settle()
 	t := s.view.ok("turn.query", obj{"sessionId": s.session, "turnId": s.turn})
 	if t["status"] != status {
 		s.Errorf("the Turn is %v, wanted %s", t, status)
 	}
 	return t
+}
+
+// rows reads a session's transcript from its end and returns the rows of a type, oldest first.
+func (w *wire) rows(session, kind string) []obj {
+	w.Helper()
+	reader := w.connect("client", w.id("reader"), 81)
+	defer reader.ws.NetConn().Close()
+	open := reader.ok("subscription.open", obj{"sessionId": session, "transcript": obj{"kind": "tail", "maxBytes": 16384}})
+	through := dig(open, "transcript", "throughSequence")
+	parts := map[float64]map[float64][]byte{}
+	for page := dig(open, "transcript", "durable"); ; {
+		list, _ := dig(page, "fragments").([]any)
+		for _, f := range list {
+			seq, _ := dig(f, "sequence").(float64)
+			at, _ := dig(f, "byteOffset").(float64)
+			data, err := base64.StdEncoding.DecodeString(text(f, "data"))
+			if err != nil {
+				w.Fatalf("fragment %v", f)
+			}
+			if parts[seq] == nil {
+				parts[seq] = map[float64][]byte{}
+			}
+			parts[seq][at] = data
+		}
+		cursor := dig(page, "nextCursor")
+		if cursor == nil {
+			break
+		}
+		page = reader.ok("session.transcript.page", obj{"subscriptionId": open["subscriptionId"], "source": "durable", "direction": "older",
+			"throughSequence": through, "cursor": cursor, "anchorSequence": nil, "maxBytes": 512 << 10})
+	}
+	var out []obj
+	for _, seq := range slices.Sorted(maps.Keys(parts)) {
+		var whole []byte
+		for _, at := range slices.Sorted(maps.Keys(parts[seq])) {
+			whole = append(whole, parts[seq][at]...)
+		}
+		var row obj
+		if err := json.Unmarshal(whole, &row); err != nil {
+			w.Fatalf("row %v: %v: %.200s", seq, err, whole)
+		}
+		if kind == "" || row["type"] == kind {
+			out = append(out, row)
+		}
+	}
+	return out
 }
