@@ -166,18 +166,20 @@ func (f Field) project() Field {
 	for i, o := range f.Options {
 		opts[i] = Option{Value: o.Value, Label: shown(Line(o.Label), o.Value), Description: Block(o.Description)}
 	}
-	const growth = 4
-	tellApart(opts, growth*OurLimits().Label)
+	tellApart(opts, maxShownLabel)
 	f.Options = opts
 	return f
 }
+
+// maxShownLabel bounds what the projection adds to a label.
+const maxShownLabel = 4 * 256
 
 // shown is a label, or the quoted value where the label shows nothing.
 func shown(label, value string) string {
 	if strings.TrimSpace(label) != "" {
 		return label
 	}
-	return `"` + Line(value) + `"`
+	return `"` + cutTo(Line(value), maxShownLabel-2) + `"`
 }
 
 // isBlank reports text that shows nothing.
