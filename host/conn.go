@@ -137,7 +137,7 @@ func (c *conn) readMessage() ([]byte, bool) {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		c.abort(errHelloLate)
 	case err != nil:
-		c.abort(errPeerClosed)
+		// The client left: what it said before that is still worked on.
 	case kind != websocket.TextMessage:
 		c.abort(errProtocol)
 	case !utf8.Valid(data):
@@ -176,10 +176,13 @@ func (c *conn) wakeInbound() {
 	}
 }
 
+// stopInbound ends the queue. What waits in it is worked on, unless the connection was aborted.
 func (c *conn) stopInbound() {
 	c.mu.Lock()
 	c.inEnded = true
-	c.inbound, c.inBytes = nil, 0
+	if c.ctx.Err() != nil {
+		c.inbound, c.inBytes = nil, 0
+	}
 	c.mu.Unlock()
 	c.wakeInbound()
 }
