@@ -324,7 +324,7 @@ func (p *peer) tell(kind string, call frame, extra frame) {
 // colour is a small form.
 func colour() frame {
 	return frame{"message": "Which colour?", "requester": frame{"name": "claimed"}, "fields": []frame{
-		{"kind": "string", "name": "colour", "label": "Colour", "required": true, "maxLength": 20},
+		{"kind": "string", "name": "colour", "label": "Colour", "required": true, "maxLength": 64},
 	}}
 }
 
