@@ -35,7 +35,6 @@ type subscription struct {
 	grant map[string]bool // what the acknowledgment grants
 	ack   chan struct{}   // closed with the acknowledgment
 	end   context.CancelCauseFunc
-	uris  bool // for resources alone
 }
 
 func (s *session) setNotices(text string) {
@@ -82,7 +81,7 @@ func (s *session) keepListening(filter json.RawMessage, tools bool) {
 	pause := relistenMin
 	for first := true; ; first = false {
 		began := time.Now()
-		err := s.listen(filter, false, func(sub *subscription) {
+		err := s.listenUnder(s.ctx, filter, func(sub *subscription) {
 			if tools && !sub.grant["toolsListChanged"] {
 				s.setNotices(noticesRefused)
 			} else {
@@ -116,11 +115,11 @@ func (s *session) keepListening(filter json.RawMessage, tools bool) {
 	}
 }
 
-// listen runs one subscription until it ends. granted is called with its acknowledgment.
-func (s *session) listen(filter json.RawMessage, uris bool, granted func(*subscription)) error {
-	ctx, cancel := context.WithCancelCause(s.ctx)
+// listenUnder runs one subscription until it or ctx ends. granted is called with its acknowledgment.
+func (s *session) listenUnder(ctx context.Context, filter json.RawMessage, granted func(*subscription)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	sub := &subscription{id: s.ids.Add(1), ack: make(chan struct{}), end: cancel, uris: uris}
+	sub := &subscription{id: s.ids.Add(1), ack: make(chan struct{}), end: cancel}
 	s.mu.Lock()
 	if s.listens == nil {
 		s.listens = map[int64]*subscription{}
@@ -133,7 +132,7 @@ func (s *session) listen(filter json.RawMessage, uris bool, granted func(*subscr
 		s.mu.Unlock()
 	}()
 	done := make(chan error, 1)
-	s.wg.Go(func() {
+	ok := s.spawn(func() {
 		var b builder
 		b.add("notifications", filter).add("_meta", s.meta(json.RawMessage("{}"), ""))
 		raw, err := s.link.do(ctx, &request{id: sub.id, method: "subscriptions/listen", params: b.bytes(), modern: true, version: s.version})
@@ -142,13 +141,16 @@ func (s *session) listen(filter json.RawMessage, uris bool, granted func(*subscr
 		}
 		done <- err
 	})
+	if !ok {
+		return errLinkClosed
+	}
 	timer := time.NewTimer(ackTime)
 	defer timer.Stop()
 	select {
 	case <-sub.ack:
 		granted(sub)
 	case <-timer.C:
-		s.setNotices(noticesNoAck)
+		s.noAck(filter)
 		select {
 		case <-sub.ack: // late, but then it counts
 			granted(sub)
@@ -160,11 +162,18 @@ func (s *session) listen(filter json.RawMessage, uris bool, granted func(*subscr
 		case <-sub.ack:
 			granted(sub)
 		default:
-			s.setNotices(noticesNoAck)
+			s.noAck(filter)
 		}
 		return err
 	}
 	return <-done
+}
+
+// noAck says in the panel that changes are not announced; a resource's own stream says nothing.
+func (s *session) noAck(filter json.RawMessage) {
+	if _, ok := lookup(filter, "resourceSubscriptions"); !ok {
+		s.setNotices(noticesNoAck)
+	}
 }
 
 // noteChange handles the notifications that belong to subscriptions. On a modern connection one

@@ -51,6 +51,7 @@ type session struct {
 	logLevel string
 	called   bool // a call was begun; firstDone is closed then
 	replaced bool // no call may begin any more
+	closing  bool // nothing may be added to wg any more
 	listens  map[int64]*subscription
 }
 
@@ -84,8 +85,22 @@ func (s *session) end(cause *endCause) { s.cancel(cause) }
 // close ends the connection and waits for all that runs for it.
 func (s *session) close() {
 	s.end(&endCause{kind: endClosed, msg: "the connection was closed"})
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
 	s.link.close()
 	s.wg.Wait()
+}
+
+// spawn runs f as a part of the session, unless that is being closed; f ends with s.ctx.
+func (s *session) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return false
+	}
+	s.wg.Go(f)
+	return true
 }
 
 // meta builds the _meta of a modern request. extra members follow the three of the protocol.
