@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -96,7 +98,7 @@ func (r *rig) stop() {
 	if err := r.h.Close(); err != nil {
 		r.t.Error(err)
 	}
-	if err := <-r.serve; err != nil {
+	if err := <-r.serve; err != nil && !errors.Is(err, ErrClosed) {
 		r.t.Error(err)
 	}
 	r.h = nil
@@ -407,3 +409,5 @@ func patience() time.Duration {
 	}
 	return 20 * time.Second
 }
+
+func jsonLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }

@@ -1,0 +1,314 @@
+package host
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"askback/host/access"
+	"askback/protocol"
+)
+
+func TestSecondHostIsRefused(t *testing.T) {
+	r := newRig(t, nil)
+	began := time.Now()
+	h, err := Open(r.opt)
+	if !errors.Is(err, ErrStoreInUse) {
+		t.Fatalf("%v, %v", h, err)
+	}
+	if !strings.Contains(err.Error(), r.opt.Dir) {
+		t.Errorf("the refusal does not name the store: %v", err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("refused after %v", took)
+	}
+}
+
+func TestStoreModes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "store")
+	r := newRig(t, func(o *Options) { o.Dir = dir })
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, storeFile): 0o600} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", path, got, want)
+		}
+	}
+	r.stop()
+}
+
+// TestDamagedStore: whatever was done to the file, the Host starts, says where the old
+// one is, and has not touched a byte of it.
+func TestDamagedStore(t *testing.T) {
+	src := filledStore(t)
+	whole, err := os.ReadFile(filepath.Join(src, storeFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := os.Getpagesize()
+	random := rand.New(rand.NewPCG(1, 2))
+	used := usedBytes(t, filepath.Join(src, storeFile))
+	whole = whole[:used]
+	damage := map[string][]byte{
+		"torn_tail":   whole[:used-page],
+		"torn_half":   whole[:len(whole)/2],
+		"torn_header": whole[:100],
+		"garbage":     bytes.Repeat([]byte("not a database "), 4000),
+		"zeros":       make([]byte, len(whole)),
+	}
+	both := bytes.Clone(whole)
+	copy(both[16:64], make([]byte, 48))
+	copy(both[page+16:page+64], make([]byte, 48))
+	damage["both_headers"] = both
+	for i := range 12 {
+		torn := bytes.Clone(whole)
+		at := 2*page + random.IntN(len(torn)-3*page)
+		for j := range page {
+			torn[at+j] = byte(random.IntN(256))
+		}
+		damage[fmt.Sprintf("random_page_%d", i)] = torn
+	}
+	for name, data := range damage {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, storeFile)
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			log := &syncBuffer{}
+			r := newRig(t, func(o *Options) { o.Dir = dir; o.Logger = jsonLogger(log) })
+			aside := r.h.SetAside()
+			if strings.HasPrefix(name, "random_page") && aside == nil {
+				return // the page was free, or held bytes that any bytes may stand for
+			}
+			if aside == nil {
+				t.Fatal("the store was not set aside")
+			}
+			kept, err := os.ReadFile(aside.MovedTo)
+			if err != nil || !bytes.Equal(kept, data) {
+				t.Errorf("the damaged file was not kept as it was: %v", err)
+			}
+			if aside.Path != path || !strings.Contains(log.String(), aside.MovedTo) {
+				t.Errorf("not reported: %+v\n%s", aside, log)
+			}
+			r.connect(access.RoleClient, 81, "x").newSession("ask")
+		})
+	}
+}
+
+// usedBytes is how much of a store's file its header accounts for.
+func usedBytes(t *testing.T, path string) (n int) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.View(func(tx *bolt.Tx) error { n = int(tx.Size()); return nil })
+	return n
+}
+
+func TestForeignLayoutIsRefused(t *testing.T) {
+	dir := filledStore(t)
+	path := filepath.Join(dir, storeFile)
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *bolt.Tx) error { return tx.Bucket(bucketMeta).Put(keySchema, []byte("99")) }); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	if h, err := Open(Options{Dir: dir, Access: access.Ephemeral()}); err == nil {
+		h.Close()
+		t.Fatal("a store of another version was opened")
+	} else if !errors.Is(err, errLayout) {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("it was moved: %v", err)
+	}
+}
+
+// filledStore is a closed store with a few sessions, turns and answers.
+func filledStore(t *testing.T) string {
+	t.Helper()
+	s := newScene(t, nil)
+	for range 3 {
+		form := s.begin().form("f")
+		s.reply(form, accepting("red"))
+		s.provider.tell("result", s.call, frame{"result": frame{"content": []frame{{"type": "text", "text": strings.Repeat("x", 9000)}}}})
+		s.view.terminal(s.turn)
+	}
+	for range 20 {
+		s.view.newSession("ask")
+	}
+	s.stop()
+	return s.opt.Dir
+}
+
+// TestGroupCommit: a write that fails is answered alone, its neighbours are stored.
+func TestGroupCommit(t *testing.T) {
+	st, _, err := openStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.close()
+	boom := errors.New("boom")
+	var wg sync.WaitGroup
+	errs := make([]error, 200)
+	for i := range errs {
+		wg.Go(func() {
+			errs[i] = st.write(func(tx *bolt.Tx) error {
+				if i%7 == 0 {
+					return boom
+				}
+				return tx.Bucket(bucketTurns).Put(fmt.Append(nil, i), []byte("x"))
+			})
+		})
+	}
+	wg.Wait()
+	st.read(func(tx *bolt.Tx) error {
+		for i, err := range errs {
+			stored := tx.Bucket(bucketTurns).Get(fmt.Append(nil, i)) != nil
+			if bad := i%7 == 0; bad == stored || bad != errors.Is(err, boom) {
+				t.Errorf("write %d: stored %v, %v", i, stored, err)
+			}
+		}
+		return nil
+	})
+	st.close()
+	if err := st.write(func(*bolt.Tx) error { return nil }); !errors.Is(err, errStoreClosed) {
+		t.Errorf("write after close: %v", err)
+	}
+}
+
+// TestRemovedMeansGone: what belonged to a removed session, or was dropped by retention,
+// is in no byte of the file once the Host has closed.
+func TestRemovedMeansGone(t *testing.T) {
+	const marker = "marker-7c1e5d"
+	for _, how := range []string{"remove", "retain"} {
+		t.Run(how, func(t *testing.T) {
+			s := newScene(t, nil)
+			form := s.begin().form("f")
+			s.reply(form, accepting(marker))
+			s.provider.tell("result", s.call, frame{"result": frame{"content": []frame{}}})
+			s.view.terminal(s.turn)
+			if how == "remove" {
+				item := s.view.ok("session.catalog.query", frame{"kind": "get", "sessionId": s.session})
+				s.view.ok("session.remove", frame{"sessionId": s.session, "expectedRevision": item.at("session.revision")})
+			} else if n, err := s.h.forgetValues(time.Now()); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+			s.stop()
+			data, err := os.ReadFile(filepath.Join(s.opt.Dir, storeFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(data, []byte(marker)) {
+				t.Error("the answer is still in the file")
+			}
+			if strings.Contains(s.log.String(), marker) {
+				t.Error("the answer is in the log")
+			}
+			s.start() // and the rewritten file is a store
+			s.connect(access.RoleClient, 81, "x").newSession("ask")
+		})
+	}
+}
+
+func TestRetentionKeepsTheAction(t *testing.T) {
+	s := newScene(t, nil)
+	form := s.begin().form("f")
+	done := s.reply(form, accepting("red"))
+	s.provider.tell("result", s.call, frame{"result": frame{"content": []frame{}}})
+	s.view.terminal(s.turn)
+	if n, err := s.h.forgetValues(time.Now().Add(-time.Hour)); n != 0 || err != nil {
+		t.Fatalf("dropped early: %d, %v", n, err)
+	}
+	if n, err := s.h.forgetValues(time.Now()); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	in := s.view.ok("interaction.query", frame{"sessionId": s.session, "interactionId": form.text("interactionId")})
+	outcome := frame(in["outcome"].(map[string]any))
+	if outcome.text("action") != "accept" || outcome["values"] != nil || outcome["committedAt"] != done.at("outcome.committedAt") {
+		t.Errorf("%v", outcome)
+	}
+	if n, _ := s.h.forgetValues(time.Now()); n != 0 {
+		t.Error("dropped twice")
+	}
+}
+
+// TestManySessions opens a store of 10,000 sessions, within its time and memory.
+func TestManySessions(t *testing.T) {
+	const n = 10_000
+	dir := t.TempDir()
+	st, _, err := openStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.write(func(tx *bolt.Tx) error {
+		for i := range n {
+			rec := &sessionRecord{Create: digest(fmt.Append(nil, i)), Revision: 3, CreatedAt: int64(i), LastUsedAt: int64(i), Name: fmt.Sprintf("session %d", i),
+				Status: protocol.SessionActive, PermissionMode: protocol.PermissionAsk, Collaboration: protocol.CollaborationAgent,
+				Orchestration: protocol.OrchestrationDefault, RootTurn: newID(), Rows: 8}
+			id := newID()
+			if err := putJSON(tx, bucketSessions, []byte(id), rec); err != nil {
+				return err
+			}
+			if err := appendRows(tx, id, 0, []row{row(`{"type":"user","id":"a","turnId":"b","ts":1,"text":"hello"}`)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.close()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	h, err := Open(Options{Dir: dir, Access: access.Ephemeral()})
+	took := time.Since(began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	heap := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
+	t.Logf("%d sessions opened in %v, %d MiB of heap", n, took, heap)
+	limit := 300 * time.Millisecond
+	if raceEnabled {
+		limit *= 10
+	}
+	if took > limit {
+		t.Errorf("opened in %v", took)
+	}
+	if heap > 30 {
+		t.Errorf("%d MiB of heap", heap)
+	}
+	page := h.catalogPage(first2(h.catalog.list()))
+	if data, _ := json.Marshal(page); len(data) > protocol.MaxCatalogBytes {
+		t.Errorf("a page of %d bytes", len(data))
+	}
+}
+
+func first2(list []*session, rev int64) ([]*session, int64, int) { return list, rev, 0 }
