@@ -2,6 +2,7 @@ package hostclient
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"askback/protocol"
@@ -103,6 +104,7 @@ func (q *queue) push(e Event) (overflow bool) {
 	if d, ok := e.(SessionDelta); ok && q.join(w, d) {
 		return q.check(w, session)
 	}
+	defer q.compact()
 	if old := w.byKey[key]; old != nil && key != (coalesceKey{}) {
 		q.kill(w, old)
 	}
@@ -193,20 +195,18 @@ func (q *queue) dropLive(w *waiting, session string) {
 	}
 }
 
-// kill takes an item's event away. Its place in items goes when the queue is taken from, or when half of it is dead.
+// kill takes an item's event away; its place in items goes later.
 func (q *queue) kill(w *waiting, it *item) {
 	w.forget(it)
 	it.event = nil
 	q.dead++
+}
+
+// compact drops the items without event when they are the greater part.
+func (q *queue) compact() {
 	if q.dead > 64 && q.dead > len(q.items)/2 {
-		kept := q.items[:0]
-		for _, it := range q.items {
-			if it.event != nil {
-				kept = append(kept, it)
-			}
-		}
-		clear(q.items[len(kept):])
-		q.items, q.dead = kept, 0
+		q.items = slices.DeleteFunc(q.items, func(it *item) bool { return it.event == nil })
+		q.dead = 0
 	}
 }
 
