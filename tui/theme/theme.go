@@ -91,6 +91,7 @@ func huhTheme(t *Theme) *huh.Theme {
 	n := lipgloss.NewStyle()
 	h := &huh.Theme{}
 	h.FieldSeparator = n.SetString("\n")
+	h.Focused.Base = n.Inline(true) // else an input as long as its row breaks at its prompt
 	h.Focused.TextInput.Cursor = n
 	h.Focused.TextInput.CursorText = n
 	h.Focused.TextInput.Placeholder = t.Dim.lip

@@ -1,0 +1,85 @@
+package formview
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+)
+
+// openDetail lays everything the form says over the form, in full: the message, and the focused field with its
+// description and options.
+func (m *Model) openDetail() {
+	m.detail = &pager{}
+	m.detail.rows = m.detailRows()
+}
+
+func (m *Model) detailRows() []string {
+	bar := m.th.Dim.Render(m.th.Glyphs.Bar) + " "
+	var rows []string
+	put := func(indent, text string, bold bool) {
+		for _, r := range wrap(text, m.w-3-len(indent)) {
+			if bold {
+				r = m.th.Strong.Render(r)
+			}
+			rows = append(rows, bar+indent+r)
+		}
+	}
+	req := m.draft.Shown.Requester
+	put("", req.Name, true)
+	if req.Source != "" {
+		put("", req.Source, false)
+	}
+	rows = append(rows, bar)
+	put("", m.draft.Shown.Message, false)
+	if len(m.fields) == 0 {
+		return rows
+	}
+	f := m.current().d
+	if m.stage == reviewing {
+		f = m.fields[m.review.mark].d
+	}
+	rows = append(rows, bar)
+	put("", f.Shown.Label, true)
+	need := f.Need()
+	if h := f.Hint(); h != "" {
+		need += ", " + h
+	}
+	put("", "("+need+")", false)
+	if f.Shown.Description != "" {
+		put("", f.Shown.Description, false)
+	}
+	for _, o := range f.Shown.Options {
+		put("  ", o.Label, false)
+		if o.Description != "" {
+			put("      ", o.Description, false)
+		}
+	}
+	if f.Spec.Kind == forms.KindString && f.Text() != "" {
+		rows = append(rows, bar)
+		put("", "Your text:", true)
+		put("  ", f.Summary(), false)
+	}
+	return rows
+}
+
+func (m *Model) detailRoom() int { return m.h - len(m.head.rows) - 2 }
+
+// detailBody is the overlay's window, nil where there is none.
+func (m *Model) detailBody() []string {
+	if m.detail == nil {
+		return nil
+	}
+	return m.detail.window(m.detailRoom())
+}
+
+func (m *Model) detailKey(k tea.KeyMsg) {
+	if k.Paste {
+		return
+	}
+	switch key := k.String(); key {
+	case "esc", "enter", "q", "ctrl+g":
+		m.detail = nil
+	default:
+		m.detail.key(key, m.detailRoom())
+	}
+}

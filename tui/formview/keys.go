@@ -1,0 +1,205 @@
+package formview
+
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+)
+
+// imePause is how soon an enter may follow a run of characters that came at once and still be part of it: an input
+// method that commits its text, or a paste without markers, whose line breaks are enters.
+const imePause = 30 * time.Millisecond
+
+func (m *Model) key(k tea.KeyMsg) Action {
+	if m.tooSmall() || m.guarded() {
+		return nil
+	}
+	m.status = ""
+	if m.detail != nil {
+		m.detailKey(k)
+		return nil
+	}
+	if k.String() == "ctrl+f" && m.stage != settled {
+		return Leave{m.req.ID}
+	}
+	switch m.stage {
+	case filling:
+		return m.fillingKey(k)
+	case reviewing:
+		return m.reviewKey(k)
+	case single:
+		return m.singleKey(k)
+	case confirming:
+		return m.confirmKey(k)
+	case settled:
+		return m.settledKey(k)
+	}
+	return nil // sending waits
+}
+
+// guarded says whether keys are still ignored.
+func (m *Model) guarded() bool { return m.now().Sub(m.since) < Guard }
+
+func (m *Model) current() *field { return m.fields[m.idx] }
+
+func (m *Model) fillingKey(k tea.KeyMsg) Action {
+	if k.Paste {
+		m.form.Update(k)
+		return nil
+	}
+	f := m.current()
+	switch s := k.String(); s {
+	case "ctrl+s":
+		m.openReview()
+	case "ctrl+x":
+		return m.confirm(forms.ActionDecline)
+	case "esc":
+		if f.list != nil && f.list.clearFilter() {
+			f.changed()
+			return nil
+		}
+		return m.confirm(forms.ActionCancel)
+	case "ctrl+g":
+		m.openDetail()
+	case "ctrl+o":
+		f.d.ToggleEmpty()
+		f.sync()
+	case "ctrl+r":
+		f.d.Reset()
+		f.sync()
+	case "enter":
+		m.enter(f)
+	case "tab":
+		m.focus(m.idx + 1)
+	case "shift+tab":
+		m.focus(m.idx - 1)
+	case "up", "down", "pgup", "pgdown":
+		if f.input == nil {
+			m.form.Update(k)
+			return nil
+		}
+		m.focus(m.idx + map[string]int{"up": -1, "down": 1, "pgup": -m.bodyRoom(), "pgdown": m.bodyRoom()}[s])
+	default:
+		if k.Type == tea.KeyRunes && len(k.Runes) > 1 {
+			m.multiRune = m.now()
+		}
+		m.form.Update(k)
+	}
+	return nil
+}
+
+// enter takes the row under the cursor of a select and goes on; on the last field it opens the review. A required select
+// without a cursor keeps the focus: there is nothing to take.
+func (m *Model) enter(f *field) {
+	if f.input != nil && m.now().Sub(m.multiRune) < imePause {
+		f.note = "an enter right after a burst of text is ignored"
+		f.changed()
+		return
+	}
+	if f.list != nil && !f.list.multi {
+		if !f.list.take() {
+			return
+		}
+		f.changed()
+	}
+	if m.idx < len(m.fields)-1 {
+		m.focus(m.idx + 1)
+		return
+	}
+	m.openReview()
+}
+
+// singleKey is for a form that is its own review: what is chosen is on the screen, s sends it.
+func (m *Model) singleKey(k tea.KeyMsg) Action {
+	if k.Paste {
+		return nil
+	}
+	switch k.String() {
+	case "s", "ctrl+s":
+		return m.submit()
+	case "ctrl+x":
+		return m.confirm(forms.ActionDecline)
+	case "esc":
+		return m.confirm(forms.ActionCancel)
+	case "ctrl+g":
+		m.openDetail()
+	case "ctrl+o", "ctrl+r":
+		if m.form == nil {
+			return nil
+		}
+		f := m.current()
+		if k.String() == "ctrl+o" {
+			f.d.ToggleEmpty()
+		} else {
+			f.d.Reset()
+		}
+		f.sync()
+	case "enter":
+		if m.form != nil && m.current().list.take() {
+			m.current().changed()
+		}
+	default:
+		if m.form != nil {
+			m.form.Update(k)
+		}
+	}
+	return nil
+}
+
+// submit sends the draft's answer, which the screen shows.
+func (m *Model) submit() Action {
+	r, wrong := m.draft.Result()
+	switch {
+	case len(wrong) > 0:
+		for _, f := range m.fields {
+			f.visited = true
+			f.changed()
+		}
+		m.status = m.countWrong(wrong)
+		return nil
+	case m.lost:
+		m.status = "no connection: nothing can be sent yet"
+		return nil
+	}
+	return m.send(r)
+}
+
+func (m *Model) send(r forms.Result) Action {
+	if m.stage != confirming { // that came from somewhere itself
+		m.back = m.stage
+	}
+	m.stage, m.sent = sending, r
+	return Submit{m.req.ID, r}
+}
+
+// confirm asks once before a decline or a dismissal. A form for arguments is left instead.
+func (m *Model) confirm(a forms.Action) Action {
+	if m.req.Arguments {
+		if a == forms.ActionDecline {
+			return nil
+		}
+		return Leave{m.req.ID}
+	}
+	m.back, m.stage, m.ask = m.stage, confirming, a
+	m.since = m.now()
+	return nil
+}
+
+func (m *Model) confirmKey(k tea.KeyMsg) Action {
+	if k.Paste {
+		return nil
+	}
+	switch k.String() {
+	case "y":
+		if m.lost {
+			m.status = "no connection: nothing can be sent yet"
+			return nil
+		}
+		return m.send(forms.Result{Action: m.ask})
+	case "n", "esc", "enter":
+		m.stage = m.back
+	}
+	return nil
+}
