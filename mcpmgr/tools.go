@@ -8,7 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
+
+	"askback/internal/jsonschema"
 )
 
 const listTimeout = 30 * time.Second // of one page
@@ -25,9 +28,11 @@ type toolList struct {
 // away, or with the generation.
 type toolEntry struct {
 	Tool
-	headers []paramHeader
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
+	headers   []paramHeader
+	output    *jsonschema.Schema // nil: none
+	unchecked *sync.Once
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
 }
 
 // list gets all pages of a list. An empty cursor is a cursor; only its absence ends the list.
@@ -104,6 +109,9 @@ func (s *session) readTools(items []json.RawMessage) *toolList {
 				l.warnings = append(l.warnings, fmt.Sprintf("%s is left out: %v", name, err))
 			}
 			continue
+		}
+		if t.OutputSchema != nil {
+			e.output, e.unchecked = jsonschema.New(t.OutputSchema), new(sync.Once)
 		}
 		e.Server = s.server
 		e.Binding = Binding{Server: s.server, Tool: t.Name, Generation: s.gen, Definition: definition(raw)}
