@@ -411,3 +411,23 @@ func patience() time.Duration {
 }
 
 func jsonLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
+
+// manyCalls is an executor that calls each tool of the Turn in turn, n times in all, as
+// many as eight at each provider.
+type manyCalls int
+
+func (n manyCalls) Execute(ctx context.Context, run *Run) error {
+	var calls []ToolCall
+	servers := []string{"srv", "two", "three"}
+	for i := range int(n) {
+		calls = append(calls, ToolCall{Server: servers[i/8], Tool: "tool", Arguments: json.RawMessage("{}")})
+	}
+	started, err := run.Start(ctx, calls...)
+	if err != nil {
+		return err
+	}
+	for _, call := range started {
+		call.Wait()
+	}
+	return nil
+}
