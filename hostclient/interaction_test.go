@@ -66,15 +66,6 @@ func (p *peer) asksFor(id string, r *protocol.Interaction) {
 	p.answer(req, in.Operation(), r)
 }
 
-// silent checks that the client sends nothing for an hour.
-func (p *peer) silent() {
-	p.t.Helper()
-	p.ws.SetReadDeadline(time.Now().Add(time.Hour))
-	if _, data, err := p.ws.ReadMessage(); err == nil {
-		p.t.Errorf("the client sent %s", data)
-	}
-}
-
 // TestLeavingPending: how an Interaction ended that left pending without our answer is asked once and told once.
 func TestLeavingPending(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,7 +69,7 @@ func (h *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	h.conns <- &peer{t: h.t, h: h, ws: ws}
+	h.conns <- &peer{t: h.t, h: h, ws: ws, messages: make(chan message, 4096)}
 }
 
 func (h *scripted) options() hostclient.Options {
@@ -108,7 +109,14 @@ type peer struct {
 	ws      *websocket.Conn
 	dialect protocol.Dialect
 	hello   *protocol.Hello
-	quiet   bool // broadcasts about requests that end are not wanted
+
+	reading  sync.Once
+	messages chan message
+}
+
+type message struct {
+	data []byte
+	err  error
 }
 
 func (p *peer) accept() {
@@ -126,14 +134,47 @@ func (p *peer) acceptState(state protocol.HostState) {
 	})
 }
 
+// next is the client's next message within a time. From the first call on, messages are read as they come, so that
+// pings are answered while the test waits.
+func (p *peer) next(within time.Duration) (message, bool) {
+	p.reading.Do(func() {
+		go func() {
+			for {
+				_, data, err := p.ws.ReadMessage()
+				p.messages <- message{data, err}
+				if err != nil {
+					return
+				}
+			}
+		}()
+	})
+	select {
+	case m := <-p.messages:
+		return m, true
+	case <-time.After(within):
+		return message{}, false
+	}
+}
+
 // read is the client's next frame, or why there is none.
 func (p *peer) read() (protocol.ClientFrame, error) {
-	p.ws.SetReadDeadline(time.Now().Add(10 * time.Minute))
-	_, data, err := p.ws.ReadMessage()
-	if err != nil {
-		return nil, err
+	m, ok := p.next(10 * time.Minute)
+	switch {
+	case !ok:
+		return nil, errors.New("the client sends nothing")
+	case m.err != nil:
+		p.messages <- m // it stays the last word
+		return nil, m.err
 	}
-	return protocol.DecodeClientFrame(data, p.dialect)
+	return protocol.DecodeClientFrame(m.data, p.dialect)
+}
+
+// silent checks that the client sends nothing for an hour.
+func (p *peer) silent() {
+	p.t.Helper()
+	if m, ok := p.next(time.Hour); ok && m.err == nil {
+		p.t.Errorf("the client sent %.200s", m.data)
+	}
 }
 
 func expect[F protocol.ClientFrame](p *peer) F {

@@ -164,9 +164,6 @@ func tellOffers(ctx context.Context, l *link, registration string, offers []Offe
 	return err
 }
 
-// released drops a registration that no Turn uses any more. p.mu is held.
-func (p *Provider) released(registration string) {
-	if registration != p.current {
-		delete(p.registrations, registration)
-	}
-}
+// released drops a registration that no Turn uses any more: one that was replaced or taken back, or the present one
+// when another connection of this identity has superseded ours. p.mu is held.
+func (p *Provider) released(registration string) { delete(p.registrations, registration) }
