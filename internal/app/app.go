@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -32,10 +33,40 @@ func run(ctx context.Context, args []string, e *env) int {
 	root := newRoot(e)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if x, ok := errors.AsType[*exitError](err); err != nil && !(ok && x.silent) {
-		fmt.Fprintf(e.stderr, "askback: %v\n", err)
+	if err != nil {
+		report(e, args, err)
 	}
 	return exitCode(err)
+}
+
+// report tells an error: to people on stderr, and under --json to the program on stdout, which gets a JSON value
+// whatever went wrong.
+func report(e *env, args []string, err error) {
+	x, _ := errors.AsType[*exitError](err)
+	if x == nil || !x.silent {
+		fmt.Fprintf(e.stderr, "askback: %v\n", err)
+	}
+	if !slices.Contains(args, "--json") || x != nil && x.silent {
+		return
+	}
+	var body any = map[string]any{"error": map[string]any{"code": genericCode(err), "message": err.Error()}}
+	if x != nil && x.json != nil {
+		body = x.json
+	}
+	printJSON(e.stdout, body)
+}
+
+// genericCode names a failure that is no call's: codes of calls are those of the tool call itself.
+func genericCode(err error) string {
+	switch exitCode(err) {
+	case exitUsage:
+		return "usage"
+	case exitUnreachable:
+		return "unreachable"
+	case exitStopped:
+		return "cancelled"
+	}
+	return "failed"
 }
 
 // withSignals ends the context at SIGINT, SIGTERM and SIGHUP, with errSignal as its cause.

@@ -22,6 +22,7 @@ type exitError struct {
 	code   int
 	silent bool
 	err    error
+	json   any // what --json prints on stdout; nil: made from the error
 }
 
 func (e *exitError) Error() string { return e.err.Error() }

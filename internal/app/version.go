@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime/debug"
 
@@ -43,7 +42,7 @@ func newVersion(g *globals) *cobra.Command {
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return json.NewEncoder(g.env.stdout).Encode(map[string]any{
+				return printJSON(g.env.stdout, map[string]any{
 					"version": version, "commit": commit, "epochs": []int{81, 39}, "mcp": mcpVersions})
 			}
 			fmt.Fprintf(g.env.stdout, "askback %s", version)

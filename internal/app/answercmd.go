@@ -1,0 +1,146 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"askback/forms"
+	"askback/hostclient"
+	"askback/protocol"
+	"askback/tui/linemode"
+)
+
+func newAnswer(g *globals) *cobra.Command {
+	f := &answerFlags{}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "answer SESSION/INTERACTION",
+		Short: "Answer one pending form on a Host",
+		Long: `answer gives one answer to a pending form: from the flags, or from you when this is a terminal. It exits with 0 when
+the Host has stored it, 4 when it was answered otherwise before, and 6 when it was closed without an answer.`,
+		Example: `  askback answer S/I --host wss://devbox:7443 --token-file token --set environment=staging --set confirm=true
+  askback answer I --session deploys --host ws://127.0.0.1:7443 --decline`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := g.needHost("answer"); err != nil {
+				return err
+			}
+			p, err := f.prepare()
+			if err != nil {
+				return err
+			}
+			ctx, stop := withSignals(cmd.Context())
+			defer stop()
+			return withView(ctx, g, func(v *hostclient.View) error { return runAnswer(ctx, g, v, args[0], p, asJSON) })
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON value on stdout and nothing else")
+	f.register(cmd)
+	return cmd
+}
+
+func runAnswer(ctx context.Context, g *globals, v *hostclient.View, name string, p *prepared, asJSON bool) error {
+	session, id, ok := strings.Cut(name, "/")
+	if !ok {
+		if g.session == "" {
+			return usagef(errors.New("answer takes SESSION/INTERACTION, as 'askback pending' prints it, or an id with --session"))
+		}
+		id = name
+		var err error
+		if session, err = findSession(ctx, v, g.session); err != nil {
+			return connectError(err)
+		}
+	}
+	in, err := v.Interaction(ctx, session, id)
+	if err != nil {
+		return answerError(err, nil)
+	}
+	if in.Outcome != nil {
+		return settledBefore(*in)
+	}
+	req, ok := in.Request.(*protocol.FormRequest)
+	if !ok {
+		return usagef(fmt.Errorf("this is a %s and no form; answer it in the terminal: askback attach", in.Request.Kind()))
+	}
+	r, err := obtain(ctx, g, req.Form, p)
+	if err != nil {
+		return err
+	}
+	stored, err := v.Answer(ctx, session, id, &protocol.FormAnswer{Result: r})
+	if err != nil {
+		return answerError(err, &stored)
+	}
+	if asJSON {
+		body := map[string]any{"sessionId": session, "interactionId": id}
+		outcomeJSON(body, stored)
+		return printJSON(g.env.stdout, body)
+	}
+	fmt.Fprintf(g.env.stderr, "stored: %s\n", r.Action)
+	return nil
+}
+
+// obtain gets the answer from the flags, or from the person.
+func obtain(ctx context.Context, g *globals, form forms.Form, p *prepared) (forms.Result, error) {
+	if !p.given() && g.interactive() {
+		lines := linemode.NewLines(g.env.stdin)
+		r, err := lines.Ask(ctx, g.env.stderr, linemode.Request{Form: form})
+		if errors.Is(err, linemode.ErrEnded) {
+			err = &noAnswer{form, "the input ended before the form was answered; it stays pending"}
+		}
+		if err == nil || ctx.Err() != nil {
+			return r, err
+		}
+		return r, answerInputError(err)
+	}
+	r, err := p.answer(form)
+	return r, answerInputError(err)
+}
+
+func answerInputError(err error) error {
+	if err == nil {
+		return nil
+	}
+	body := map[string]any{"message": err.Error()}
+	formError(body, err)
+	code := exitUsage
+	if isNoAnswer(err) {
+		code = exitInput
+	}
+	return &exitError{code: code, err: err, json: map[string]any{"error": body}}
+}
+
+func settledBefore(in protocol.Interaction) error {
+	body := map[string]any{"code": "already_resolved", "message": settledSentence(in, false)}
+	outcomeJSON(body, in)
+	code := exitDeclined
+	if _, closed := in.Outcome.(*protocol.Closure); closed {
+		body["code"], code = "closed", exitStopped
+	}
+	return &exitError{code: code, err: errors.New(settledSentence(in, false)), json: map[string]any{"error": body}}
+}
+
+// answerError classifies what came back instead of a stored answer.
+func answerError(err error, record *protocol.Interaction) error {
+	if hostclient.CodeOf(err) == hostclient.CodeAlreadyResolved && record != nil && record.Outcome != nil {
+		return settledBefore(*record)
+	}
+	code, name := exitUnreachable, "unreachable"
+	switch hostclient.RefusalOf(err) {
+	case protocol.CodeOperationConflict:
+		code, name = exitUsage, "invalid_answer"
+	case protocol.CodeNotFound:
+		name = "not_found"
+		err = errors.New("the Host knows no such form")
+	case protocol.CodeAlreadyResolved:
+		code, name = exitDeclined, "already_resolved"
+	}
+	if hostclient.CodeOf(err) == hostclient.CodeUnknownOutcome {
+		code, name = exitUnknown, "outcome_unknown"
+	}
+	message := forms.Line(err.Error())
+	return &exitError{code: code, err: errors.New(message), json: map[string]any{"error": map[string]any{"code": name, "message": message}}}
+}

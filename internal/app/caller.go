@@ -1,0 +1,413 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"encoding/json"
+
+	"askback/forms"
+	"askback/host"
+	"askback/hostclient"
+	"askback/mcpmgr/config"
+	"askback/protocol"
+	"askback/tui/linemode"
+)
+
+const (
+	stopTime = 10 * time.Second // to stop a Turn when the call is given up
+	rowTime  = 5 * time.Second  // for the result's row after the Turn's end
+)
+
+// caller is one tool call from a script: its own session, one Turn of one /call line, and the forms that it asks.
+// It reads the same projection as the terminal and sends the same interaction.answer.
+type caller struct {
+	g            *globals
+	server, tool string
+	args         json.RawMessage
+	answers      *prepared
+
+	log     *slog.Logger
+	view    *hostclient.View
+	session string
+	turn    protocol.TurnSnapshot
+	lines   *linemode.Lines // of a person, where there is one
+
+	queue    []protocol.Interaction // pending and not asked yet
+	asking   *asking
+	answered chan askedAnswer
+	row      *protocol.Row // the tool_result
+	forms    int           // answered by us
+	refused  bool          // one of them declined or dismissed
+}
+
+// asking is the form that a person is filling in.
+type asking struct {
+	id     string
+	cancel context.CancelFunc
+}
+
+type askedAnswer struct {
+	in     protocol.Interaction
+	result forms.Result
+	err    error
+}
+
+func (c *caller) run(ctx context.Context) (*callOutput, error) {
+	entry, err := c.entry()
+	if err != nil {
+		return nil, err
+	}
+	log, closeLog, err := c.g.logger(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer closeLog()
+	c.log = log
+	t, err := c.g.openTarget("", log)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	tools := c.g.startTools(t, []config.Server{entry}, log)
+	defer tools.close()
+	c.view = hostclient.NewView(t.view)
+	defer c.view.Close()
+	if err := c.connect(ctx, tools); err != nil {
+		return nil, err
+	}
+	remove, err := c.openSession(ctx, t)
+	if err != nil {
+		return nil, connectError(err)
+	}
+	defer remove()
+	return c.call(ctx, tools)
+}
+
+func (c *caller) entry() (config.Server, error) {
+	f, err := c.g.loadServers()
+	if err != nil {
+		return config.Server{}, err
+	}
+	s, ok := f.Server(c.server)
+	if !ok {
+		return s, &exitError{code: exitUnreachable, err: fmt.Errorf("no server is named %q in %s", c.server, f.Path)}
+	}
+	return s, nil
+}
+
+// connect waits for the Host, the server, the tool and the Host's copy of it.
+func (c *caller) connect(ctx context.Context, tools *toolSide) error {
+	if err := c.view.Ready(ctx); err != nil {
+		return connectError(err)
+	}
+	info := c.view.Connection().Host
+	if info.CompositionRevision != host.CompositionRevision {
+		return &exitError{code: exitUnreachable, err: fmt.Errorf(
+			"this Host runs a model (%s): it would hand the /call line to it instead of running it; call needs an askback Host",
+			forms.Line(info.CompositionRevision))}
+	}
+	if err := tools.ready(ctx, c.server); err != nil {
+		return err
+	}
+	if !tools.has(c.server, c.tool) {
+		return &exitError{code: exitUnreachable, err: fmt.Errorf("the server %s has no tool %q that can be called; see 'askback tools'", c.server, c.tool)}
+	}
+	return tools.published(ctx, c.server, c.tool)
+}
+
+// openSession opens the session that --session names, or one of this call's own, which is removed afterwards.
+func (c *caller) openSession(ctx context.Context, t *target) (remove func(), err error) {
+	remove = func() {}
+	if c.g.session != "" {
+		if c.session, err = findSession(ctx, c.view, c.g.session); err != nil {
+			return nil, err
+		}
+	} else {
+		item, err := c.view.CreateSession(ctx, protocol.SessionCreateInput{
+			Name: "call " + c.server + "/" + c.tool, PermissionMode: protocol.PermissionMode(c.g.permissionMode)})
+		if err != nil {
+			return nil, err
+		}
+		c.session = item.ID
+		if t.embedded == nil {
+			remove = func() { c.removeSession(context.WithoutCancel(ctx)) }
+		}
+	}
+	if err := c.view.Show(ctx, c.session, hostclient.ShowOptions{Rows: true}); err != nil {
+		remove()
+		return nil, err
+	}
+	return remove, nil
+}
+
+func (c *caller) removeSession(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	item, err := c.view.Session(ctx, c.session)
+	if err == nil && item != nil {
+		_, err = c.view.RemoveSession(ctx, item.ID, item.Revision)
+	}
+	if err != nil {
+		c.log.Warn("session not removed", "session", c.session, "error", err.Error())
+	}
+}
+
+// call runs the Turn to its end. A call that is given up leaves nothing behind: its Turn is stopped first.
+func (c *caller) call(ctx context.Context, tools *toolSide) (*callOutput, error) {
+	in := protocol.TurnStartInput{SessionID: c.session, TurnID: hostclient.NewID(),
+		Content: protocol.Content{Text: fmt.Sprintf("/call %s/%s %s", c.server, c.tool, c.args)}}
+	c.turn = protocol.TurnSnapshot{SessionID: c.session, TurnID: in.TurnID}
+	started, err := hostclient.StartTurn(ctx, c.view, tools.connection(), in)
+	if err != nil {
+		return nil, connectError(err)
+	}
+	if started.Turn != nil {
+		c.turn = *started.Turn
+	}
+	c.answered = make(chan askedAnswer, 1)
+	events, stop := c.events()
+	defer stop()
+	err = c.follow(ctx, events)
+	if c.asking != nil {
+		c.asking.cancel()
+	}
+	if err != nil {
+		return nil, c.giveUp(ctx, events, err)
+	}
+	c.awaitRow(events)
+	return c.outcome()
+}
+
+// events forwards the view's events until stop.
+func (c *caller) events() (<-chan hostclient.Event, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ch := make(chan hostclient.Event)
+	go func() {
+		defer close(ch)
+		for {
+			ev, err := c.view.Next(ctx)
+			if err != nil {
+				return
+			}
+			select {
+			case ch <- ev:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return ch, func() {
+		cancel()
+		for range ch {
+		}
+	}
+}
+
+// follow handles events until the Turn is terminal.
+func (c *caller) follow(ctx context.Context, events <-chan hostclient.Event) error {
+	for !c.turn.Status.Terminal() {
+		select {
+		case ev, ok := <-events:
+			if !ok {
+				return &callFailure{code: "connection_lost", message: "the connection to the Host has ended"}
+			}
+			if err := c.handle(ctx, ev); err != nil {
+				return err
+			}
+		case a := <-c.answered:
+			c.asking = nil
+			if err := c.afterAsking(ctx, a); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return &callFailure{code: "cancelled", message: context.Cause(ctx).Error()}
+		}
+		if err := c.askNext(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *caller) handle(_ context.Context, ev hostclient.Event) error {
+	switch ev := ev.(type) {
+	case hostclient.SessionOpened:
+		c.see(ev.Snapshot)
+	case hostclient.SessionChanged:
+		c.see(ev.Snapshot)
+	case hostclient.TranscriptRows:
+		c.seeRows(ev)
+	case hostclient.InteractionPending:
+		if ev.Interaction.TurnID == c.turn.TurnID && !ev.Again {
+			c.queue = append(c.queue, ev.Interaction)
+		}
+	case hostclient.InteractionSettled:
+		c.settled(ev)
+	case hostclient.SessionClosed:
+		return &callFailure{code: "cancelled", message: "the session was removed while the call ran"}
+	case hostclient.Connection:
+		if ev.State == hostclient.StateRefused {
+			return &callFailure{code: "connection_lost", message: ev.Cause.Error()}
+		}
+	}
+	return nil
+}
+
+func (c *caller) see(s protocol.Snapshot) {
+	if t := s.RootTurn; t != nil && t.TurnID == c.turn.TurnID {
+		c.turn = *t
+	}
+}
+
+func (c *caller) seeRows(ev hostclient.TranscriptRows) {
+	for _, r := range ev.Rows {
+		if r.Type == protocol.RowToolResult && r.TurnID == c.turn.TurnID {
+			row := r.Row
+			c.row = &row
+		}
+	}
+}
+
+// settled takes a form back that another surface answered, or that was closed.
+func (c *caller) settled(ev hostclient.InteractionSettled) {
+	for i, in := range c.queue {
+		if in.InteractionID == ev.InteractionID {
+			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)
+			break
+		}
+	}
+	if c.asking != nil && c.asking.id == ev.InteractionID && !ev.Ours {
+		c.asking.cancel()
+		fmt.Fprintf(c.g.env.stderr, "\n%s\n", settledSentence(ev.Interaction, ev.Gone))
+	}
+}
+
+// askNext answers the next form, or begins to ask it.
+func (c *caller) askNext(ctx context.Context) error {
+	for c.asking == nil && len(c.queue) > 0 {
+		in := c.queue[0]
+		c.queue = c.queue[1:]
+		req, ok := in.Request.(*protocol.FormRequest)
+		if !ok {
+			continue // a Host of ours asks nothing else
+		}
+		if !c.answers.given() && c.g.interactive() {
+			c.ask(ctx, in, req)
+			return nil
+		}
+		r, err := c.answers.answer(req.Form)
+		if err != nil {
+			return inputFailure(err)
+		}
+		if err := c.send(ctx, in, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func inputFailure(err error) error {
+	f := &callFailure{cause: err}
+	if f.code = "input_required"; !isNoAnswer(err) {
+		f.code = "invalid_answer"
+	}
+	return f
+}
+
+func isNoAnswer(err error) bool {
+	_, ok := errors.AsType[*noAnswer](err)
+	return ok
+}
+
+// ask puts a form to the person, line by line, while events go on.
+func (c *caller) ask(ctx context.Context, in protocol.Interaction, req *protocol.FormRequest) {
+	if c.lines == nil {
+		c.lines = linemode.NewLines(c.g.env.stdin)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.asking = &asking{in.InteractionID, cancel}
+	go func() { // ends with the answer or with cancel; follow takes what it sends
+		r, err := c.lines.Ask(ctx, c.g.env.stderr, linemode.Request{Form: req.Form})
+		cancel()
+		c.answered <- askedAnswer{in, r, err}
+	}()
+}
+
+func (c *caller) afterAsking(ctx context.Context, a askedAnswer) error {
+	switch {
+	case a.err == nil:
+		return c.send(ctx, a.in, a.result)
+	case errors.Is(a.err, linemode.ErrEnded):
+		req := a.in.Request.(*protocol.FormRequest)
+		return inputFailure(&noAnswer{req.Form, "the input ended before the form was answered"})
+	case ctx.Err() != nil:
+		return &callFailure{code: "cancelled", message: context.Cause(ctx).Error()}
+	case errors.Is(a.err, context.Canceled):
+		return nil // taken back
+	}
+	return a.err
+}
+
+// send gives an answer to the Host, once.
+func (c *caller) send(ctx context.Context, in protocol.Interaction, r forms.Result) error {
+	_, err := c.view.Answer(ctx, in.SessionID, in.InteractionID, &protocol.FormAnswer{Result: r})
+	switch {
+	case err == nil:
+		c.forms++
+		c.refused = c.refused || r.Action != forms.ActionAccept
+		return nil
+	case hostclient.CodeOf(err) == hostclient.CodeAlreadyResolved:
+		fmt.Fprintln(c.g.env.stderr, "askback: the form was settled elsewhere in the meantime")
+		return nil
+	case ctx.Err() != nil:
+		return &callFailure{code: "cancelled", message: context.Cause(ctx).Error()}
+	}
+	if hostclient.RefusalOf(err) == protocol.CodeOperationConflict {
+		return &callFailure{code: "invalid_answer", message: forms.Line(err.Error())}
+	}
+	return &callFailure{code: "connection_lost", message: forms.Line(err.Error())}
+}
+
+// giveUp stops the Turn and says whether the tool may have had an effect.
+func (c *caller) giveUp(ctx context.Context, events <-chan hostclient.Event, cause error) error {
+	f, ok := errors.AsType[*callFailure](cause)
+	if !ok {
+		f = &callFailure{code: "cancelled", message: cause.Error()}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	stopped, err := c.view.StopTurn(ctx, c.session, c.turn.TurnID, c.turn.RunID)
+	if err != nil {
+		c.log.Warn("turn not stopped", "error", err.Error())
+		f.uncertain = f.code == "cancelled"
+		return f
+	}
+	c.turn = *stopped
+	if f.code == "cancelled" {
+		c.awaitRow(events)
+		f.uncertain = c.row != nil && c.row.Content != nil && c.row.Content.UncertainOutcome != nil
+	}
+	return f
+}
+
+// awaitRow waits for the result's row, which may come after the Turn's end.
+func (c *caller) awaitRow(events <-chan hostclient.Event) {
+	late := time.After(rowTime)
+	for c.row == nil && c.turn.Status != protocol.TurnFailed {
+		select {
+		case ev, ok := <-events:
+			if !ok {
+				return
+			}
+			if rows, ok := ev.(hostclient.TranscriptRows); ok {
+				c.seeRows(rows)
+			}
+		case <-late:
+			return
+		}
+	}
+}

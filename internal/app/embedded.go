@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"askback/host"
+	"askback/host/access"
+	"askback/internal/memnet"
+)
+
+// embedded is a Host in this process. It is reached over WebSocket like any other, on a listener in memory.
+type embedded struct {
+	host      *host.Host
+	listener  *memnet.Listener
+	served    chan error
+	temporary string // the folder to remove at the end, "" for none
+
+	clientToken, providerToken string
+}
+
+type embeddedOptions struct {
+	dir    string // of the store; "" for a new temporary one, removed at the end
+	log    *slog.Logger
+	stderr io.Writer
+	now    func() time.Time // nil: the system's clock
+	newID  func() string    // nil: random ids
+}
+
+// openEmbedded starts a Host. A store that another process holds is not waited for: a temporary one takes its place.
+func openEmbedded(o embeddedOptions) (*embedded, error) {
+	work, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	e := &embedded{served: make(chan error, 1)}
+	tokens := access.Ephemeral()
+	if e.clientToken, err = tokens.Add("terminal", access.RoleClient, 0); err != nil {
+		return nil, err
+	}
+	if e.providerToken, err = tokens.Add("tools", access.RoleProvider, 0); err != nil {
+		return nil, err
+	}
+	opt := host.Options{Dir: o.dir, Access: tokens, WorkDir: work, Logger: o.log}
+	if o.dir != "" {
+		e.host, err = host.Open(opt)
+		if errors.Is(err, host.ErrStoreInUse) {
+			fmt.Fprintln(o.stderr, "askback: another askback uses the stored sessions; those of this run are not kept")
+			o.dir = ""
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if o.dir == "" {
+		if e.temporary, err = os.MkdirTemp("", "askback-"); err != nil { // mode 0700
+			return nil, err
+		}
+		opt.Dir = e.temporary
+		if e.host, err = host.Open(opt); err != nil {
+			os.RemoveAll(e.temporary)
+			return nil, err
+		}
+	}
+	if aside := e.host.SetAside(); aside != nil {
+		fmt.Fprintf(o.stderr, "askback: %v\n", aside)
+	}
+	e.listener = memnet.Listen("host")
+	go func() { e.served <- e.host.Serve(e.listener) }()
+	return e, nil
+}
+
+func (e *embedded) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	return e.listener.Dial(ctx)
+}
+
+// close drains the Host, ends it and removes what was temporary.
+func (e *embedded) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	err := e.host.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = nil
+	}
+	err = errors.Join(err, e.host.Close())
+	e.listener.Close()
+	<-e.served
+	if e.temporary != "" {
+		err = errors.Join(err, os.RemoveAll(e.temporary))
+	}
+	return err
+}
+
+// hostDir is where the embedded Host keeps its store.
+func (g *globals) hostDir() (string, error) {
+	state, err := g.stateDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(state, "host")
+	return dir, os.MkdirAll(dir, 0o700)
+}

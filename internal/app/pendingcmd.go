@@ -1,0 +1,159 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"askback/forms"
+	"askback/hostclient"
+	"askback/protocol"
+)
+
+func newPending(g *globals) *cobra.Command {
+	var asJSON, watch bool
+	cmd := &cobra.Command{
+		Use:   "pending",
+		Short: "List the forms that wait for an answer on a Host",
+		Long: `pending lists what waits for a person in every session of the Host, as SESSION/INTERACTION. With --watch it goes on
+and tells what is added and what is closed, one JSON value a line with --json.`,
+		Example: "  askback pending --host wss://devbox:7443 --token-file token --json",
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := g.needHost("pending"); err != nil {
+				return err
+			}
+			ctx, stop := withSignals(cmd.Context())
+			defer stop()
+			return withView(ctx, g, func(v *hostclient.View) error {
+				if watch {
+					return newWatcher(g, v, asJSON).run(ctx)
+				}
+				return listPending(ctx, g, v, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array, or one value a line with --watch")
+	cmd.Flags().BoolVar(&watch, "watch", false, "go on, and tell additions and closures")
+	return cmd
+}
+
+// withView runs f on a view connection to the Host that --host names.
+func withView(ctx context.Context, g *globals, f func(*hostclient.View) error) error {
+	log, closeLog, err := g.logger(nil)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	t, err := g.openTarget("", log)
+	if err != nil {
+		return err
+	}
+	defer t.close()
+	v := hostclient.NewView(t.view)
+	defer v.Close()
+	if err := v.Ready(ctx); err != nil {
+		return connectError(err)
+	}
+	return f(v)
+}
+
+func listPending(ctx context.Context, g *globals, v *hostclient.View, asJSON bool) error {
+	all, err := collectPending(ctx, g, v)
+	if err != nil {
+		return connectError(err)
+	}
+	if !asJSON {
+		for _, in := range all {
+			fmt.Fprintln(g.env.stdout, pendingLine(in))
+		}
+		return nil
+	}
+	out := []json.RawMessage{}
+	for _, in := range all {
+		raw, err := protocol.EncodeInteraction(&in)
+		if err != nil {
+			return err
+		}
+		out = append(out, raw)
+	}
+	return printJSON(g.env.stdout, out)
+}
+
+// collectPending reads the catalog, then one session at a time.
+func collectPending(ctx context.Context, g *globals, v *hostclient.View) ([]protocol.Interaction, error) {
+	ids, err := waitingSessions(ctx, g, v)
+	if err != nil {
+		return nil, err
+	}
+	var all []protocol.Interaction
+	for _, id := range ids {
+		snapshot, err := peek(ctx, v, id)
+		if err != nil {
+			return nil, err
+		}
+		if snapshot != nil {
+			all = append(all, snapshot.Interactions.Pending...)
+		}
+	}
+	return all, nil
+}
+
+// waitingSessions are the sessions that may hold something pending, the most recently used first.
+func waitingSessions(ctx context.Context, g *globals, v *hostclient.View) ([]string, error) {
+	if g.session != "" {
+		id, err := findSession(ctx, v, g.session)
+		return []string{id}, err
+	}
+	items, err := v.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	items = slices.DeleteFunc(items, func(s protocol.SessionItem) bool { return !mayWait(s) })
+	slices.SortStableFunc(items, func(a, b protocol.SessionItem) int { return cmp.Compare(b.LastUsedAt, a.LastUsedAt) })
+	ids := make([]string, len(items))
+	for i, s := range items {
+		ids[i] = s.ID
+	}
+	return ids, nil
+}
+
+// mayWait goes by the status and by the running Turns: a form is pending a little before the status says so.
+func mayWait(s protocol.SessionItem) bool {
+	running := s.LiveRunState != nil && len(s.LiveRunState.RunningTurnIDs) > 0
+	return running || s.Status == protocol.SessionRunning || s.Status == protocol.SessionWaitingForUser
+}
+
+// peek opens a session for its snapshot and closes it again. A session that has gone meanwhile is nil.
+func peek(ctx context.Context, v *hostclient.View, id string) (*protocol.Snapshot, error) {
+	res, err := v.Do(ctx, &protocol.SubscriptionOpenInput{SessionID: id, Transcript: protocol.TranscriptRequest{Kind: "none"}})
+	if err != nil {
+		if code := hostclient.RefusalOf(err); code == protocol.CodeNotFound || code == protocol.CodeInternalFailure {
+			return nil, nil // an unknown session answers either
+		}
+		return nil, err
+	}
+	open := res.(*protocol.SubscriptionOpenResult)
+	if _, err := v.Do(ctx, &protocol.SubscriptionCloseInput{SubscriptionID: open.SubscriptionID}); err != nil {
+		return nil, err
+	}
+	return &open.Snapshot, nil
+}
+
+// pendingLine is one pending Interaction for people.
+func pendingLine(in protocol.Interaction) string {
+	head := in.SessionID + "/" + in.InteractionID
+	switch req := in.Request.(type) {
+	case *protocol.FormRequest:
+		return fmt.Sprintf("%s  %s: %s", head, requesterLine(req.Form.Requester), forms.Line(req.Form.Message))
+	case *protocol.QuestionRequest:
+		if len(req.Questions) > 0 {
+			return fmt.Sprintf("%s  question: %s", head, forms.Line(req.Questions[0].Question))
+		}
+	}
+	return fmt.Sprintf("%s  %s", head, in.Request.Kind())
+}

@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"askback/forms"
+	"askback/hostclient"
+	"askback/mcpmgr"
+	"askback/mcpmgr/config"
+	"askback/provider"
+)
+
+// leaveTime bounds taking the offers back when the program leaves.
+const leaveTime = 2 * time.Second
+
+// toolSide is the half of the program that has tools: MCP servers, and the provider connection that offers them.
+type toolSide struct {
+	mgr    *mcpmgr.Manager
+	prov   *provider.Provider
+	conn   *hostclient.Provider
+	note   *hub
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu   sync.Mutex
+	last *provider.Publication
+}
+
+func managerOptions(g *globals, log *slog.Logger, note *hub) mcpmgr.Options {
+	o := mcpmgr.Options{Logger: log, Name: "askback", Version: version, OnChange: note.notify}
+	if dir, err := g.stateDir(); err == nil {
+		o.TokenFile = filepath.Join(dir, "oauth.json")
+	}
+	return o
+}
+
+// startTools starts the servers and offers their tools to the Host. It returns at once.
+func (g *globals) startTools(t *target, servers []config.Server, log *slog.Logger) *toolSide {
+	s := &toolSide{note: &hub{}}
+	s.mgr = mcpmgr.New(managerOptions(g, log, s.note))
+	s.prov = provider.New(provider.Options{
+		Tools: &managerTools{mgr: s.mgr, changed: s.note.listen()}, Label: providerLabel(t), Published: s.publication, Logger: log})
+	s.conn = hostclient.NewProvider(t.provider, s.prov)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	s.wg.Go(func() { s.prov.Run(ctx, s.conn) })
+	s.mgr.Apply(servers)
+	return s
+}
+
+// providerLabel names this provider to people. A Host of this very process needs no machine's name.
+func providerLabel(t *target) string {
+	name, err := os.Hostname()
+	if err != nil || t.embedded != nil {
+		return provider.DefaultLabel
+	}
+	return provider.DefaultLabel + " on " + name
+}
+
+func (s *toolSide) publication(p provider.Publication) {
+	s.mu.Lock()
+	s.last = &p
+	s.mu.Unlock()
+	s.note.notify()
+}
+
+func (s *toolSide) connection() *hostclient.Provider { return s.conn }
+
+// close takes the offers back, which ends no answer, then ends the connection, its calls and the servers.
+func (s *toolSide) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	s.cancel()
+	s.conn.Close(ctx)
+	s.mgr.Close()
+	s.wg.Wait()
+}
+
+// ready waits until a server is ready, or says why it is not.
+func (s *toolSide) ready(ctx context.Context, server string) error {
+	err := s.mgr.Wait(ctx, server)
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	lines := []string{fmt.Sprintf("the server %s is not ready: %s", server, forms.Line(err.Error()))}
+	if st, ok := s.mgr.Server(server); ok {
+		for _, l := range st.Stderr {
+			lines = append(lines, "  "+forms.Line(l))
+		}
+	}
+	return &exitError{code: exitUnreachable, err: errors.New(strings.Join(lines, "\n"))}
+}
+
+func (s *toolSide) has(server, tool string) bool {
+	_, err := s.mgr.Tool(server, tool)
+	return err == nil
+}
+
+// published waits until the Host holds the offer of a tool, or says why it never will.
+func (s *toolSide) published(ctx context.Context, server, tool string) error {
+	changed := s.note.listen()
+	for {
+		s.mu.Lock()
+		last := s.last
+		s.mu.Unlock()
+		if done, err := offered(last, server, tool); done || err != nil {
+			return err
+		}
+		if c := s.conn.Connection(); c.State == hostclient.StateRefused {
+			return connectError(c.Cause)
+		}
+		select {
+		case <-changed:
+		case <-time.After(time.Second): // a refused connection changes nothing that is listened to
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func offered(p *provider.Publication, server, tool string) (bool, error) {
+	if p == nil {
+		return false, nil
+	}
+	for _, l := range p.Plan.LeftOut {
+		if l.Server == server && l.Tool == tool {
+			return false, &exitError{code: exitUnreachable, err: errors.New(forms.Line(l.String()))}
+		}
+	}
+	for _, t := range p.Plan.Tools {
+		if t.Server == server && t.Name == tool {
+			if p.Err != nil {
+				return false, &exitError{code: exitUnreachable, err: fmt.Errorf("the Host refuses the tools: %s", forms.Line(p.Err.Error()))}
+			}
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// managerTools shows the servers' tools to the provider.
+type managerTools struct {
+	mgr     *mcpmgr.Manager
+	changed <-chan struct{}
+}
+
+func (m *managerTools) Changed() <-chan struct{} { return m.changed }
+
+func (m *managerTools) Tools() []provider.ToolInfo {
+	list := m.mgr.Tools()
+	out := make([]provider.ToolInfo, len(list))
+	for i, t := range list {
+		out[i] = provider.ToolInfo{Server: t.Server, Name: t.Name, Title: t.Title, Description: t.Description,
+			InputSchema: t.InputSchema, Annotations: t.Annotations, Binding: t.Binding}
+	}
+	return out
+}
+
+func (m *managerTools) Call(ctx context.Context, req provider.CallRequest) (provider.CallResult, error) {
+	var h mcpmgr.Handlers
+	if req.Form != nil {
+		h.Form = func(ctx context.Context, f mcpmgr.FormRequest) (forms.Result, error) {
+			form := f.Form
+			form.Requester = forms.Requester{} // the provider says who asks
+			return req.Form(ctx, form)
+		}
+	}
+	if req.Progress != nil {
+		h.Progress = func(p mcpmgr.Progress) { req.Progress(p.Progress, p.Total) }
+	}
+	binding, _ := req.Tool.Binding.(mcpmgr.Binding)
+	r, err := m.mgr.CallTool(ctx, binding, req.Arguments, h)
+	if e, ok := errors.AsType[*mcpmgr.ToolCallError](err); ok {
+		return provider.CallResult{}, &provider.Error{Code: provider.Code(e.Code), Message: e.Message}
+	}
+	if err != nil {
+		return provider.CallResult{}, err
+	}
+	return provider.CallResult{Content: r.Content, Structured: r.Structured, IsError: r.IsError}, nil
+}
