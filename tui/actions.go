@@ -1,0 +1,199 @@
+package tui
+
+import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/tui/hostview"
+)
+
+// act does what a part wants done.
+func (m *Model) act(a action) tea.Cmd {
+	switch a := a.(type) {
+	case nil:
+		return nil
+	case doClose:
+		m.pop()
+	case doOpen:
+		m.push(a.d)
+	case doReplace:
+		m.pop()
+		m.push(a.d)
+	case doThen:
+		return tea.Batch(m.act(a.first), m.act(a.second))
+	case doSession:
+		return m.openSession(a.id)
+	case doCreate:
+		return m.createSession(a.name)
+	case doRemove:
+		return m.removeSession(a.id)
+	case doMode:
+		return m.setMode(a.id, a.mode)
+	case doCall:
+		m.closeDialogs()
+		return m.send(a.line)
+	case doEdit:
+		m.keepText(a.text)
+	case doSend:
+		return m.start(a.text)
+	case doArgs:
+		return m.askArgs(a)
+	case doRestart:
+		name := a.server
+		m.notice = "restarting " + forms.Line(name)
+		return m.request(func() tea.Msg { return restarted{name, m.servers.Restart(m.ctx, name)} })
+	case doStop:
+		return m.stopTurn()
+	case doQuit:
+		return m.leave()
+	}
+	return nil
+}
+
+// closeDialogs leaves only the forms.
+func (m *Model) closeDialogs() {
+	kept := m.stack[:0]
+	for _, d := range m.stack {
+		if _, ok := d.(formlayer); ok {
+			kept = append(kept, d)
+		}
+	}
+	m.stack = kept
+}
+
+// command does what a line with a slash says.
+func (m *Model) command(text string) tea.Cmd {
+	name, rest, _ := strings.Cut(text, " ")
+	rest = strings.TrimSpace(rest)
+	switch name {
+	case "/quit", "/exit":
+		m.comp.clear()
+		return m.quit()
+	case "/help":
+		m.push(&help{version: m.opt.Version})
+	case "/tools":
+		m.push(newPalette())
+	case "/sessions":
+		m.push(newSessionList(m))
+	case "/servers":
+		m.push(&serverpanel{})
+	case "/host":
+		m.push(&hostpanel{})
+	case "/log":
+		m.push(&logview{})
+	case "/new":
+		if rest == "" {
+			m.notice = "/new NAME"
+			return nil
+		}
+		m.comp.clear()
+		return m.createSession(forms.Line(rest))
+	case "/stop":
+		m.comp.clear()
+		if !m.running() {
+			m.notice = "no Turn is running"
+			return nil
+		}
+		return m.stopTurn()
+	default:
+		m.notice = "unknown command " + clip(name, 20) + "; /help lists them"
+		return nil
+	}
+	m.comp.clear()
+	return nil
+}
+
+// send sends a text as a Turn. A /call line to a Host that would hand it to an agent is asked about first.
+func (m *Model) send(text string) tea.Cmd {
+	switch {
+	case m.open == "":
+		m.notice = "no session is open; ctrl+g lists them"
+		return nil
+	case m.links[hostview.LinkView].State != hostview.StateReady:
+		m.notice = "the Host is not reachable now"
+		return nil
+	case m.running():
+		m.notice = "a Turn is running; ctrl+c twice stops it"
+		m.keepText(text)
+		return nil
+	}
+	if m.host.Foreign() && isCall(text) {
+		m.push(&confirm{
+			name: "send this to an agent?",
+			text: []string{
+				"The Host " + forms.Line(m.host.Address) + " does not run /call lines itself. It would hand this text to its agent, which reads it as it likes and may do something else.",
+				forms.Line(text),
+			},
+			yes: "send it", then: doSend{text}, no: doEdit{text}, opened: m.now(),
+		})
+		return nil
+	}
+	return m.start(text)
+}
+
+// keepText puts a text that could not be sent where it can be sent from.
+func (m *Model) keepText(text string) {
+	if m.comp.edit.empty() {
+		m.comp.edit.set(text)
+	}
+}
+
+func (m *Model) start(text string) tea.Cmd {
+	if strings.TrimSpace(m.comp.edit.String()) == text || m.comp.edit.empty() {
+		m.comp.remember(text)
+	}
+	m.log.end()
+	m.log.browse = false
+	id := m.open
+	return m.request(func() tea.Msg {
+		t, err := m.ours.start(func() (hostview.Turn, error) { return m.backend.Start(m.ctx, id, text) })
+		return started{session: id, text: text, turn: t, err: err}
+	})
+}
+
+func (m *Model) started(msg started) {
+	if msg.session != m.open {
+		return
+	}
+	if msg.err != nil {
+		m.say("not sent: "+errorText(msg.err), true)
+		m.keepText(msg.text)
+		return
+	}
+	if m.turn == nil || m.turn.Terminal() && m.turn.TurnID != msg.turn.TurnID {
+		t := msg.turn
+		m.turn = &t
+	}
+}
+
+// stopping says whether the open Turn has been asked to stop and has not ended.
+func (m *Model) stopping() bool { return m.running() && m.stopped[m.turn.TurnID] }
+
+func (m *Model) stopTurn() tea.Cmd {
+	if !m.running() || m.stopping() {
+		return nil
+	}
+	t := *m.turn
+	m.stopped[t.TurnID] = true
+	return m.request(func() tea.Msg {
+		after, err := m.backend.Stop(m.ctx, t)
+		return stopped{turn: after, err: err}
+	})
+}
+
+func (m *Model) stoppedTurn(msg stopped) {
+	if msg.err != nil {
+		clear(m.stopped)
+		m.say("the Turn could not be stopped: "+errorText(msg.err), true)
+		return
+	}
+	m.ours.saw(msg.turn)
+	if m.turn != nil && m.turn.TurnID == msg.turn.TurnID && msg.turn.Terminal() {
+		t := msg.turn
+		m.turn = &t
+		m.log.endTurn(t.TurnID)
+		delete(m.stopped, t.TurnID)
+	}
+}

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"encoding/json"
+	"errors"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/tui/formview"
+	"askback/tui/hostview"
+)
+
+// askArgs asks for a tool's arguments: with the form where its schema can be read, else as JSON, and says why.
+// A tool without arguments is asked about as well: its form has no field, and its review is the question.
+func (m *Model) askArgs(a doArgs) tea.Cmd {
+	for _, t := range m.tools {
+		if t.Server == a.server && t.Name == a.tool {
+			m.push(m.argsDialog(t, a.raw))
+			return nil
+		}
+	}
+	m.notice = "this tool is not offered any more"
+	return nil
+}
+
+func (m *Model) argsDialog(t hostview.Tool, raw bool) dialog {
+	if raw {
+		return newRawArgs(t.Server, t.Name, "{}", nil)
+	}
+	form, why := argsForm(t)
+	if why != nil {
+		return newRawArgs(t.Server, t.Name, "{}", why)
+	}
+	f := formview.New(formview.Request{ID: "arguments", Form: form, Arguments: true}, formview.Options{Theme: m.th, Now: m.now})
+	f.Resize(m.w, m.h)
+	return &argslayer{server: t.Server, tool: t.Name, f: f}
+}
+
+// argsForm is the form that asks for a tool's arguments. why is not nil where a form cannot ask for all of them.
+func argsForm(t hostview.Tool) (form forms.Form, why []string) {
+	args, err := forms.ReadArguments(t.InputSchema)
+	if err != nil {
+		return form, unread(err, nil)
+	}
+	if !args.Complete || len(args.Schema.Fields) == 0 && len(args.Unread) > 0 {
+		return form, unread(nil, args.Unread)
+	}
+	form = forms.Form{
+		Message:   t.Description,
+		Requester: forms.Requester{Name: t.Name, Source: t.Server},
+		Fields:    args.Schema.Fields,
+	}
+	if form.Message == "" {
+		form.Message = "Arguments of " + t.Name
+	}
+	for _, u := range unread(nil, args.Unread) {
+		form.Message += "\nNot in this form: " + u
+	}
+	return form, nil
+}
+
+func unread(err error, list forms.SchemaErrors) []string {
+	if e, ok := errors.AsType[forms.SchemaErrors](err); ok {
+		list = append(list, e...)
+	} else if err != nil {
+		return []string{"the schema of the arguments cannot be read: " + err.Error()}
+	}
+	out := []string{}
+	for _, e := range list {
+		out = append(out, e.Error())
+	}
+	return out
+}
+
+// argsJSON is an accepted arguments form as one JSON object, in the order of its fields.
+func argsJSON(f forms.Form, r forms.Result) string {
+	out := []byte{'{'}
+	for _, field := range f.Fields {
+		v, ok := r.Values[field.Name]
+		if !ok {
+			continue
+		}
+		name, err := json.Marshal(field.Name)
+		if err != nil {
+			continue
+		}
+		value, err := v.MarshalJSON()
+		if err != nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return string(append(out, '}'))
+}

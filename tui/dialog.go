@@ -1,0 +1,144 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/tui/theme"
+)
+
+// guard is how long something that opens by itself, or asks for a confirmation, ignores keys.
+const guard = 400 * time.Millisecond
+
+// A dialog is a screen over the transcript. It draws itself, takes keys and says what it wants done; doing
+// it is the model's.
+type dialog interface {
+	title() string
+	key(k tea.KeyMsg, v view) action
+	rows(v view) []string // at most v.h rows of v.w cells
+	hints() []hint
+}
+
+// view is what a part needs to know to draw itself or to take a key.
+type view struct {
+	w, h int
+	now  time.Time
+	th   *theme.Theme
+	m    *Model // read only
+}
+
+// action is what a part wants done. nil is nothing.
+type action interface{ action() }
+
+type (
+	doClose   struct{}                       // close the dialog on top
+	doOpen    struct{ d dialog }             // put a dialog on top
+	doReplace struct{ d dialog }             // close the one on top, then open
+	doSession struct{ id string }            // open a session
+	doCreate  struct{ name string }          // create a session and open it
+	doRemove  struct{ id string }            // remove a session
+	doMode    struct{ id, mode string }      // change a session's mode
+	doCall    struct{ line string }          // send a /call line as a Turn
+	doEdit    struct{ text string }          // put a text in the composer
+	doSend    struct{ text string }          // send a text, without asking again
+	doRestart struct{ server string }        // restart a server
+	doStop    struct{}                       // stop the open Turn
+	doQuit    struct{}                       // leave, without asking again
+	doThen    struct{ first, second action } // both, in order
+	doArgs    struct {
+		server, tool string
+		raw          bool
+	} // ask for a tool's arguments
+)
+
+func (doClose) action()   {}
+func (doOpen) action()    {}
+func (doReplace) action() {}
+func (doSession) action() {}
+func (doCreate) action()  {}
+func (doRemove) action()  {}
+func (doMode) action()    {}
+func (doCall) action()    {}
+func (doEdit) action()    {}
+func (doSend) action()    {}
+func (doRestart) action() {}
+func (doStop) action()    {}
+func (doQuit) action()    {}
+func (doThen) action()    {}
+func (doArgs) action()    {}
+
+// hint is one key with what it does, for the last row.
+type hint struct{ key, does string }
+
+// hintRow draws as many hints as fit, in their order. On a narrow screen ctrl is a caret.
+func hintRow(hints []hint, w int, th *theme.Theme) string {
+	var b strings.Builder
+	used := 0
+	for _, h := range hints {
+		key := h.key
+		if w < 60 {
+			key = strings.ReplaceAll(key, "ctrl+", "^")
+		}
+		sep := ""
+		if used > 0 {
+			sep = " " + th.Glyphs.Dot + " "
+		}
+		n := width(sep) + width(key) + 1 + width(h.does)
+		if used+n > w {
+			continue
+		}
+		used += n
+		b.WriteString(th.Dim.Render(sep))
+		b.WriteString(th.Key.Render(key))
+		b.WriteString(" " + h.does)
+	}
+	return b.String()
+}
+
+// confirm asks once whether something should be done.
+type confirm struct {
+	name   string
+	text   []string // paragraphs
+	yes    string   // what y does, in words
+	then   action
+	no     action // what anything else does; nil closes
+	opened time.Time
+}
+
+func (c *confirm) title() string { return c.name }
+
+func (c *confirm) key(k tea.KeyMsg, v view) action {
+	if v.now.Sub(c.opened) < guard {
+		return nil
+	}
+	switch k.String() {
+	case "y", "Y":
+		return doThen{doClose{}, c.then}
+	case "n", "N", "esc", "ctrl+c":
+		if c.no != nil {
+			return doThen{doClose{}, c.no}
+		}
+		return doClose{}
+	}
+	return nil
+}
+
+func (c *confirm) rows(v view) []string {
+	var out []string
+	for i, p := range c.text {
+		if i > 0 {
+			out = append(out, "")
+		}
+		for _, r := range wrap(p, min(v.w-4, 76)) {
+			out = append(out, "  "+r)
+		}
+	}
+	if len(out)+2 <= v.h {
+		out = append(out, "", "  "+v.th.Key.Render("y")+" "+c.yes)
+	}
+	return out
+}
+
+func (c *confirm) hints() []hint { return []hint{{"y", c.yes}, {"n", "no"}, {"esc", "no"}} }

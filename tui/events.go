@@ -1,0 +1,666 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf16"
+
+	"askback/hostclient"
+	"askback/protocol"
+	"askback/tui/hostview"
+)
+
+// This file alone knows the client of a Host and the protocol's shapes: it turns both into the plain values of
+// hostview.
+
+// catalogPause is how soon after a list of sessions the next one is asked for: a Host hints at changes often.
+const catalogPause = 250 * time.Millisecond
+
+// HostOptions says how a Host is reached.
+type HostOptions struct {
+	View *hostclient.View
+	// Provider is the connection over which our tools are offered; nil where none are. Turns start on it where
+	// its credential allows that, so that the Host binds our own tools first.
+	Provider *hostclient.Provider
+	Address  string // what the person would type
+	Embedded bool   // the Host is in this process
+}
+
+// HostBackend is a Backend on connections to a Host. It closes neither.
+type HostBackend struct {
+	o HostOptions
+
+	mu       sync.Mutex
+	send     func(hostview.Event)
+	open     string
+	left     map[string]bool            // sessions that were shown before
+	pending  map[string]map[string]bool // by session: Interactions that were shown as pending
+	streams  map[string]int             // UTF-16 units of an assistant text so far, by message
+	viewOnly bool                       // the provider connection may not start Turns
+	refresh  chan struct{}              // one slot: the list of sessions is out of date
+}
+
+// NewHostBackend returns the Backend. Its Run may be called once.
+func NewHostBackend(o HostOptions) *HostBackend {
+	return &HostBackend{o: o, left: map[string]bool{}, pending: map[string]map[string]bool{}, streams: map[string]int{}, refresh: make(chan struct{}, 1)}
+}
+
+// Run implements hostview.Backend.
+func (b *HostBackend) Run(ctx context.Context, send func(hostview.Event)) error {
+	b.mu.Lock()
+	b.send = send
+	b.mu.Unlock()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wg.Go(func() { b.catalogs(ctx) })
+	for {
+		e, err := b.o.View.Next(ctx)
+		if err != nil {
+			if ctx.Err() != nil || hostclient.CodeOf(err) == hostclient.CodeClosed {
+				return nil
+			}
+			return err
+		}
+		b.event(ctx, &wg, e)
+	}
+}
+
+func (b *HostBackend) tell(e hostview.Event) {
+	b.mu.Lock()
+	send := b.send
+	b.mu.Unlock()
+	if send != nil {
+		send(e)
+	}
+}
+
+// ProviderConnection tells how the provider connection stands. Whoever takes that connection's events calls it.
+func (b *HostBackend) ProviderConnection(c hostclient.Connection) {
+	b.tell(b.connection(hostview.LinkProvider, c))
+}
+
+// event takes one event of the view.
+func (b *HostBackend) event(ctx context.Context, wg *sync.WaitGroup, e hostclient.Event) {
+	switch e := e.(type) {
+	case hostclient.Connection:
+		b.tell(b.connection(hostview.LinkView, e))
+		if e.State == hostclient.StateReady {
+			b.relist()
+		}
+	case hostclient.CatalogChanged:
+		if e.Catalog == hostclient.CatalogSessions {
+			b.relist()
+		}
+	case hostclient.SessionOpened:
+		b.mu.Lock()
+		clear(b.streams)
+		back := b.left[e.SessionID]
+		delete(b.left, e.SessionID)
+		b.mu.Unlock()
+		b.project(e.SessionID, e.Snapshot)
+		if back {
+			b.lookBack(ctx, wg, e.SessionID, e.Snapshot)
+		}
+	case hostclient.SessionChanged:
+		b.project(e.SessionID, e.Snapshot)
+	case hostclient.SessionDelta:
+		b.delta(e)
+	case hostclient.ToolActivity:
+		if t, ok := toolEvent(e.SessionID, e.Event); ok {
+			b.tell(t)
+		}
+	case hostclient.TranscriptRows:
+		rows := append(rowsOf(e.Rows), rowsOf(e.Overlay)...)
+		b.tell(hostview.Rows{SessionID: e.SessionID, Rows: rows, Reset: e.Reset, Start: e.Reset && !e.HasOlder})
+	case hostclient.SessionClosed:
+		b.forget(e.SessionID)
+		b.tell(hostview.Removed{SessionID: e.SessionID})
+	case hostclient.InteractionSettled:
+		b.settled(e)
+	}
+}
+
+// connection says how a link stands.
+func (b *HostBackend) connection(l hostview.Link, c hostclient.Connection) hostview.Connection {
+	out := hostview.Connection{Link: l, Attempt: c.Attempt, Retry: c.RetryAt}
+	switch c.State {
+	case hostclient.StateReady:
+		out.State = hostview.StateReady
+	case hostclient.StateRefused:
+		out.State = hostview.StateRefused
+	case hostclient.StateClosed:
+		out.State = hostview.StateClosed
+	case hostclient.StateWaiting:
+		out.State = hostview.StateReconnecting
+	default:
+		out.State = hostview.StateConnecting
+		if c.Attempt > 1 || c.Cause != nil {
+			out.State = hostview.StateReconnecting
+		}
+		if c.State == hostclient.StateStarting {
+			out.Detail = "the Host is " + string(c.Wait)
+		}
+	}
+	if c.Cause != nil {
+		out.Detail = c.Cause.Message
+	}
+	out.Host = hostview.Host{Address: b.o.Address, Embedded: b.o.Embedded}
+	if h := c.Host; h != (hostclient.HostInfo{}) {
+		out.Host.RootID, out.Host.Epoch, out.Host.Dialect = h.RootID, h.HostEpoch, int(h.Dialect)
+		out.Host.Revision = h.CompositionRevision
+	}
+	return out
+}
+
+func (b *HostBackend) relist() {
+	select {
+	case b.refresh <- struct{}{}:
+	default:
+	}
+}
+
+// catalogs asks for the list of sessions whenever it is out of date, and not more often than useful.
+func (b *HostBackend) catalogs(ctx context.Context) {
+	for {
+		select {
+		case <-b.refresh:
+		case <-ctx.Done():
+			return
+		}
+		if all, err := b.o.View.Sessions(ctx); err == nil {
+			out := make([]hostview.Session, 0, len(all))
+			for _, s := range all {
+				if s.Kind != protocol.KindUnsupportedLegacyRecord {
+					out = append(out, sessionOf(s))
+				}
+			}
+			b.tell(hostview.Catalog{Sessions: out})
+		} else if hostclient.RefusalOf(err) != "" {
+			b.tell(hostview.Logged{Entry: hostview.LogEntry{Time: time.Now(), Level: "warn", Text: err.Error()}})
+		}
+		select {
+		case <-time.After(catalogPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// project tells a snapshot and remembers what it has pending.
+func (b *HostBackend) project(session string, s protocol.Snapshot) {
+	p := hostview.Projection{SessionID: session, Queued: len(s.Queue.Steering) + len(s.Queue.Followup)}
+	if s.RootTurn != nil {
+		t := turnOf(*s.RootTurn)
+		p.Turn = &t
+	}
+	b.mu.Lock()
+	known := b.pending[session]
+	if known == nil {
+		known = map[string]bool{}
+		b.pending[session] = known
+	}
+	for _, in := range s.Interactions.Pending {
+		known[in.InteractionID] = true
+		p.Pending = append(p.Pending, interactionOf(in))
+	}
+	b.mu.Unlock()
+	b.tell(p)
+}
+
+// lookBack asks for the end of what was pending when the session was left and is not any more: the view forgets
+// sessions that are not shown.
+func (b *HostBackend) lookBack(ctx context.Context, wg *sync.WaitGroup, session string, s protocol.Snapshot) {
+	b.mu.Lock()
+	var ended []string
+	for id := range b.pending[session] {
+		if !slices.ContainsFunc(s.Interactions.Pending, func(in protocol.Interaction) bool { return in.InteractionID == id }) {
+			ended = append(ended, id)
+		}
+	}
+	b.mu.Unlock()
+	for _, id := range ended {
+		wg.Go(func() {
+			in, err := b.o.View.Interaction(ctx, session, id)
+			e := hostclient.InteractionSettled{SessionID: session, InteractionID: id}
+			switch {
+			case err == nil && in.Status == protocol.InteractionPending:
+				return
+			case err == nil:
+				e.Interaction = *in
+			case hostclient.RefusalOf(err) == protocol.CodeNotFound:
+				e.Gone = true
+			case hostclient.RefusalOf(err) == "":
+				return // the connection is gone; the next open asks again
+			default:
+				e.Err = err
+			}
+			b.settled(e)
+		})
+	}
+}
+
+// settled tells an end once.
+func (b *HostBackend) settled(e hostclient.InteractionSettled) {
+	b.mu.Lock()
+	first := b.pending[e.SessionID][e.InteractionID]
+	delete(b.pending[e.SessionID], e.InteractionID)
+	b.mu.Unlock()
+	if !first {
+		return
+	}
+	o := hostview.Outcome{Status: hostview.StatusUnknown}
+	switch {
+	case e.Gone:
+		o.Status = hostview.StatusGone
+	case e.Err == nil:
+		o = outcomeOf(e.Interaction)
+	}
+	b.tell(hostview.Settled{SessionID: e.SessionID, InteractionID: e.InteractionID, Outcome: o})
+}
+
+func (b *HostBackend) forget(session string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.pending, session)
+	if b.open == session {
+		b.open = ""
+	}
+}
+
+// delta tells what a piece of text adds: pieces may overlap what is known.
+func (b *HostBackend) delta(e hostclient.SessionDelta) {
+	d := e.Delta
+	if d.Kind != protocol.DeltaText {
+		return
+	}
+	b.mu.Lock()
+	have := b.streams[d.MessageID]
+	if d.Reset {
+		have = 0
+	}
+	units := utf16.Encode([]rune(d.Text))
+	if skip := have - int(d.StartOffset); skip > 0 {
+		units = units[min(skip, len(units)):]
+	}
+	b.streams[d.MessageID] = have + len(units)
+	if d.Complete {
+		delete(b.streams, d.MessageID)
+	}
+	b.mu.Unlock()
+	b.tell(hostview.Text{SessionID: e.SessionID, TurnID: d.TurnID, Key: d.MessageID,
+		Append: string(utf16.Decode(units)), Reset: d.Reset, Complete: d.Complete})
+}
+
+// Open implements hostview.Sessions.
+func (b *HostBackend) Open(ctx context.Context, id string) error {
+	b.mu.Lock()
+	before := b.open
+	b.open = id
+	b.mu.Unlock()
+	if before != "" && before != id {
+		b.o.View.Hide(before)
+		b.mu.Lock()
+		b.left[before] = true
+		b.mu.Unlock()
+	}
+	return hostError(b.o.View.Show(ctx, id, hostclient.ShowOptions{Rows: true}))
+}
+
+// Older implements hostview.Sessions.
+func (b *HostBackend) Older(ctx context.Context, id string) error {
+	rows, more, err := b.o.View.OlderRows(ctx, id, 0)
+	if err != nil {
+		return hostError(err)
+	}
+	b.tell(hostview.Rows{SessionID: id, Rows: rowsOf(rows), Older: true, Start: !more})
+	return nil
+}
+
+// Create implements hostview.Sessions.
+func (b *HostBackend) Create(ctx context.Context, s hostview.NewSession) (hostview.Session, error) {
+	item, err := b.o.View.CreateSession(ctx, protocol.SessionCreateInput{Name: s.Name, PermissionMode: protocol.PermissionMode(s.Mode)})
+	if err != nil {
+		return hostview.Session{}, hostError(err)
+	}
+	b.relist()
+	return sessionOf(*item), nil
+}
+
+// Remove implements hostview.Sessions.
+func (b *HostBackend) Remove(ctx context.Context, s hostview.Session) error {
+	for range 3 { // the catalog's revision moves while the person reads
+		now, err := b.o.View.Session(ctx, s.ID)
+		if err != nil {
+			return hostError(err)
+		}
+		if now == nil {
+			return nil
+		}
+		removed, err := b.o.View.RemoveSession(ctx, s.ID, now.Revision)
+		if err != nil || removed {
+			b.relist()
+			return hostError(err)
+		}
+	}
+	return &hostview.Error{Code: hostview.CodeOperationConflict, Message: "the session kept changing"}
+}
+
+// SetMode implements hostview.Sessions.
+func (b *HostBackend) SetMode(ctx context.Context, s hostview.Session, mode string) (hostview.Session, error) {
+	for range 3 {
+		now, err := b.o.View.Session(ctx, s.ID)
+		if err != nil {
+			return s, hostError(err)
+		}
+		if now == nil {
+			return s, &hostview.Error{Code: hostview.CodeNotFound, Message: "the session does not exist any more"}
+		}
+		after, conflict, err := b.configure(ctx, now, mode)
+		if err != nil {
+			return s, hostError(err)
+		}
+		if !conflict {
+			b.relist()
+			return sessionOf(*after), nil
+		}
+	}
+	return s, &hostview.Error{Code: hostview.CodeOperationConflict, Message: "the session kept changing"}
+}
+
+func (b *HostBackend) configure(ctx context.Context, s *protocol.SessionItem, mode string) (after *protocol.SessionItem, conflict bool, err error) {
+	c := protocol.SessionConfiguration{
+		ModelTarget:       protocol.ModelTarget{Kind: protocol.ModelDefault},
+		PermissionMode:    protocol.PermissionMode(mode),
+		CollaborationMode: s.CollaborationMode,
+		OrchestrationMode: s.OrchestrationMode,
+	}
+	if s.LLMConnectionSlug != "" && s.Model != "" {
+		c.ModelTarget = protocol.ModelTarget{Kind: protocol.ModelExplicit, ConnectionSlug: s.LLMConnectionSlug, Model: s.Model}
+	}
+	if s.ThinkingLevel != "" {
+		c.ThinkingLevel = &s.ThinkingLevel
+	}
+	r, err := b.o.View.Do(ctx, &protocol.SessionConfigurationUpdateInput{SessionID: s.ID, ExpectedRevision: s.Revision, Configuration: c})
+	if err != nil {
+		return nil, false, err
+	}
+	u, ok := r.(*protocol.SessionUpdateResult)
+	if !ok || u.Kind != protocol.KindCommitted || u.Session == nil {
+		return nil, true, nil
+	}
+	return u.Session, false, nil
+}
+
+// Start implements hostview.Turns.
+func (b *HostBackend) Start(ctx context.Context, session, text string) (hostview.Turn, error) {
+	in := protocol.TurnStartInput{SessionID: session, TurnID: hostclient.NewID(), Content: protocol.Content{Text: text}}
+	r, err := b.start(ctx, in)
+	if err != nil {
+		return hostview.Turn{}, hostError(err)
+	}
+	if r.Turn == nil {
+		return hostview.Turn{}, &hostview.Error{Code: hostview.CodeOperationConflict, Message: "the Host did not start the Turn"}
+	}
+	return turnOf(*r.Turn), nil
+}
+
+// start uses the provider connection while it is there and may.
+func (b *HostBackend) start(ctx context.Context, in protocol.TurnStartInput) (*protocol.TurnStartResult, error) {
+	b.mu.Lock()
+	viewOnly := b.viewOnly || b.o.Provider == nil
+	b.mu.Unlock()
+	if !viewOnly && b.o.Provider.Connection().State == hostclient.StateReady {
+		r, err := b.o.Provider.Do(ctx, &in)
+		if hostclient.RefusalOf(err) != protocol.CodeUnauthorized {
+			if err != nil {
+				return nil, err
+			}
+			if t, ok := r.(*protocol.TurnStartResult); ok {
+				return t, nil
+			}
+			return nil, errors.New("the Host answered something else")
+		}
+		b.mu.Lock()
+		b.viewOnly = true
+		b.mu.Unlock()
+	}
+	return b.o.View.StartTurn(ctx, in)
+}
+
+// Stop implements hostview.Turns.
+func (b *HostBackend) Stop(ctx context.Context, t hostview.Turn) (hostview.Turn, error) {
+	after, err := b.o.View.StopTurn(ctx, t.SessionID, t.TurnID, t.RunID)
+	if err != nil {
+		return t, hostError(err)
+	}
+	return turnOf(*after), nil
+}
+
+// Answer implements hostview.Interactions.
+func (b *HostBackend) Answer(ctx context.Context, in hostview.Interaction, a hostview.Answer) (hostview.Outcome, error) {
+	answer := answerTo(a)
+	if answer == nil {
+		return hostview.Outcome{}, errors.New("there is no answer to this kind of question")
+	}
+	r, err := b.o.View.Answer(ctx, in.SessionID, in.ID, answer)
+	if err != nil {
+		return hostview.Outcome{}, hostError(err)
+	}
+	o := outcomeOf(r)
+	if a.Kind == hostview.KindPermission && o.Status == hostview.StatusUnknown {
+		o = hostview.Outcome{Status: hostview.StatusAnswered, Answer: a} // its outcome has no known shape
+	}
+	if f := &o.Answer.Form; o.Status == hostview.StatusAnswered && a.Kind == hostview.KindForm && f.Action == a.Form.Action && f.Values == nil {
+		f.Values = a.Form.Values // the Host keeps no values
+	}
+	return o, nil
+}
+
+// hostError makes the Host's refusals the surface's.
+func hostError(err error) error {
+	if r, ok := errors.AsType[*hostclient.RequestError](err); ok {
+		return &hostview.Error{Code: hostview.Code(r.Code), Message: r.Message}
+	}
+	switch hostclient.CodeOf(err) {
+	case hostclient.CodeAlreadyResolved, hostclient.CodeNotDelivered:
+		return &hostview.Error{Code: hostview.Code(hostclient.CodeOf(err)), Message: err.Error()}
+	}
+	return err
+}
+
+func answerTo(a hostview.Answer) protocol.InteractionAnswer {
+	decision := protocol.DecisionDeny
+	if a.Allow {
+		decision = protocol.DecisionAllow
+	}
+	switch a.Kind {
+	case hostview.KindForm:
+		return &protocol.FormAnswer{Result: a.Form}
+	case hostview.KindQuestion:
+		return &protocol.QuestionAnswer{Answers: a.Answers}
+	case hostview.KindPermission:
+		return &protocol.PermissionAnswer{Decision: decision, RememberForTurn: a.Allow && a.Remember}
+	case hostview.KindBoundary:
+		return &protocol.SandboxBoundaryAnswer{Decision: decision}
+	}
+	return nil
+}
+
+func outcomeOf(in protocol.Interaction) hostview.Outcome {
+	switch o := in.Outcome.(type) {
+	case *protocol.FormOutcome:
+		return hostview.Outcome{Status: hostview.StatusAnswered, Answer: hostview.Answer{Kind: hostview.KindForm, Form: o.Result}}
+	case *protocol.QuestionOutcome:
+		return hostview.Outcome{Status: hostview.StatusAnswered, Answer: hostview.Answer{Kind: hostview.KindQuestion, Answers: o.Answers}}
+	case *protocol.SandboxBoundaryOutcome:
+		return hostview.Outcome{Status: hostview.StatusAnswered, Answer: hostview.Answer{Kind: hostview.KindBoundary, Allow: o.Decision == protocol.DecisionAllow}}
+	case *protocol.Closure:
+		return hostview.Outcome{Status: hostview.StatusClosed, Reason: string(o.Reason)}
+	}
+	return hostview.Outcome{Status: hostview.StatusUnknown}
+}
+
+func interactionOf(in protocol.Interaction) hostview.Interaction {
+	out := hostview.Interaction{SessionID: in.SessionID, ID: in.InteractionID, TurnID: in.TurnID, RunID: in.RunID}
+	switch r := in.Request.(type) {
+	case *protocol.FormRequest:
+		out.Kind, out.ToolUseID, out.Form = hostview.KindForm, r.ToolUseID, r.Form
+	case *protocol.QuestionRequest:
+		out.Kind, out.ToolUseID = hostview.KindQuestion, r.ToolUseID
+		for _, q := range r.Questions {
+			h := hostview.Question{Text: q.Question}
+			for _, o := range q.Options {
+				h.Options = append(h.Options, hostview.Choice{Label: o.Label, Description: o.Description})
+			}
+			out.Questions = append(out.Questions, h)
+		}
+	case *protocol.PermissionRequest:
+		out.Kind, out.ToolUseID, out.Prompt = hostview.KindPermission, r.ToolUseID, promptText(string(r.Prompt))
+	case *protocol.SandboxBoundaryRequest:
+		out.Kind, out.Boundary.Justification = hostview.KindBoundary, r.Justification
+		if fs := r.Expansion.Filesystem; fs != nil {
+			for _, e := range fs.Entries {
+				out.Boundary.Entries = append(out.Boundary.Entries, hostview.PathAccess{Path: e.Path, Access: e.Access, Scope: e.Scope})
+			}
+		}
+		out.Boundary.Network = r.Expansion.Network != nil && r.Expansion.Network.Enabled
+	case *protocol.UnknownRequest:
+		out.Kind = hostview.Kind(r.WireKind)
+	}
+	return out
+}
+
+// promptText is a prompt of a shape that is not known: a text as it is, anything else as it is written.
+func promptText(raw string) string {
+	if s, err := strconv.Unquote(raw); err == nil {
+		return s
+	}
+	return raw
+}
+
+func sessionOf(s protocol.SessionItem) hostview.Session {
+	return hostview.Session{
+		ID: s.ID, Revision: strconv.FormatInt(s.Revision, 10), Name: s.Name, Status: string(s.Status),
+		Mode: string(s.PermissionMode), LastUsed: millis(s.LastUsedAt), Archived: s.IsArchived,
+	}
+}
+
+func turnOf(t protocol.TurnSnapshot) hostview.Turn {
+	return hostview.Turn{SessionID: t.SessionID, TurnID: t.TurnID, RunID: t.RunID, Status: string(t.Status), Message: t.FailureMessage}
+}
+
+func millis(ms int64) time.Time {
+	if ms <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+func rowsOf(rows []hostclient.Row) []hostview.Row {
+	out := make([]hostview.Row, 0, len(rows))
+	for _, r := range rows {
+		if row, ok := rowOf(r.Row); ok {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// rowOf is a row as it is shown; ok is false for those that say nothing to a person.
+func rowOf(r protocol.Row) (out hostview.Row, ok bool) {
+	out = hostview.Row{Key: r.ID, TurnID: r.TurnID, Time: millis(r.TS), ToolUseID: r.ToolUseID, Status: r.Status}
+	if r.Text != nil {
+		out.Text = *r.Text
+	}
+	if r.DurationMs != nil {
+		out.Duration = time.Duration(*r.DurationMs) * time.Millisecond
+	}
+	switch r.Type {
+	case protocol.RowUser:
+		out.Kind = hostview.RowUser
+	case protocol.RowAssistant:
+		out.Kind = hostview.RowAssistant
+		ok := out.Text != ""
+		return out, ok
+	case protocol.RowToolCall:
+		out.Kind, out.ToolUseID, out.Args = hostview.RowToolCall, r.ID, []byte(r.Args)
+		out.Server, out.Tool = toolNames(r.ToolName, r.DisplayName)
+	case protocol.RowToolResult:
+		out.Kind = hostview.RowToolResult
+		out.IsError = r.IsError != nil && *r.IsError
+		if c := r.Content; c != nil {
+			out.Text = c.Text
+			if c.Kind == protocol.RowContentJSON {
+				out.Text = string(c.Value)
+			} else if c.Kind != protocol.RowContentText && c.Text == "" {
+				out.Text = "(" + c.Kind + ")"
+			}
+			out.Uncertain = c.UncertainOutcome != nil
+		}
+	case protocol.RowTurnState:
+		out.Kind = hostview.RowTurn
+		switch r.Status {
+		case "failed":
+			out.Text = "the Turn failed"
+		case "aborted":
+			out.Text = "the Turn was stopped"
+		}
+	case protocol.RowSystemNote:
+		out.Kind = hostview.RowNote
+		if out.Text == "" {
+			out.Text = r.Kind
+		}
+	default:
+		return out, false
+	}
+	return out, true
+}
+
+// toolNames takes a model's name of a tool (mcp__server__tool) apart.
+func toolNames(name, display string) (server, tool string) {
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		if s, t, ok := strings.Cut(rest, "__"); ok {
+			return s, t
+		}
+	}
+	if display != "" {
+		return "", display
+	}
+	return "", name
+}
+
+func toolEvent(session string, e protocol.ToolEvent) (hostview.ToolEvent, bool) {
+	out := hostview.ToolEvent{SessionID: session, TurnID: e.TurnID, ToolUseID: e.ToolUseID, Time: millis(e.TS)}
+	switch e.Type {
+	case "tool_start":
+		out.Phase = hostview.PhaseStart
+		_, out.Name = toolNames(e.ToolName, e.DisplayName)
+	case "tool_progress":
+		out.Phase, out.Chunk = hostview.PhaseProgress, e.Chunk
+		if steps, ok := strings.CutPrefix(e.Chunk, "steps:"); ok {
+			done, total, _ := strings.Cut(steps, "/")
+			d, err1 := strconv.Atoi(done)
+			t, err2 := strconv.Atoi(total)
+			if err1 == nil && err2 == nil && t > 0 {
+				out.Current, out.Total, out.Chunk = d, t, ""
+			}
+		}
+	case "tool_output_delta":
+		out.Phase, out.Chunk = hostview.PhaseOutput, e.Chunk
+	case "tool_result":
+		out.Phase, out.Failed = hostview.PhaseEnd, e.Status == "errored"
+		if e.DurationMs != nil {
+			out.Duration = time.Duration(*e.DurationMs) * time.Millisecond
+		}
+	default:
+		return out, false
+	}
+	return out, true
+}

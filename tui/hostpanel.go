@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/tui/hostview"
+)
+
+// hostpanel shows the Host and both connections.
+type hostpanel struct{ scroller }
+
+func (p *hostpanel) title() string { return "Host" }
+
+func (p *hostpanel) key(k tea.KeyMsg, v view) action {
+	if p.scroller.key(k, max(1, v.h-1)) {
+		return nil
+	}
+	switch k.String() {
+	case "esc", "q", "enter", "ctrl+o", "ctrl+c":
+		return doClose{}
+	}
+	return nil
+}
+
+func (p *hostpanel) rows(v view) []string {
+	h := v.m.host
+	var out []string
+	line := func(name, text string) {
+		if text == "" {
+			return
+		}
+		for i, r := range wrap(text, max(8, v.w-14)) {
+			lead := pad("", 12)
+			if i == 0 {
+				lead = pad(name, 12)
+			}
+			out = append(out, "  "+v.th.Dim.Render(lead)+r)
+		}
+	}
+	line("address", forms.Line(h.Address))
+	line("view", p.link(v, hostview.LinkView))
+	if v.m.servers != nil {
+		line("provider", p.link(v, hostview.LinkProvider))
+	}
+	kind := "another program's; a Turn's text goes to its agent"
+	if !h.Foreign() {
+		kind = "our own; it runs /call lines itself"
+	}
+	if h.Revision != "" {
+		line("kind", kind)
+		line("revision", forms.Line(h.Revision))
+	}
+	if h.Dialect != 0 {
+		speaks := fmt.Sprintf("epoch %d", h.Dialect)
+		if h.Dialect < formsDialect {
+			speaks += "; it cannot hold forms"
+		}
+		line("protocol", speaks)
+	}
+	line("root", forms.Line(h.RootID))
+	line("start", forms.Line(h.Epoch))
+	line("sessions", fmt.Sprint(len(v.m.sessions)))
+	rows, _ := p.cut(out, v.h)
+	return rows
+}
+
+// formsDialect is the first protocol epoch in which a Host holds forms.
+const formsDialect = 81
+
+func (p *hostpanel) link(v view, l hostview.Link) string {
+	c, ok := v.m.links[l]
+	if !ok {
+		return "not connected yet"
+	}
+	return linkText(c, v)
+}
+
+// linkText says how a link stands, with the reason.
+func linkText(c hostview.Connection, v view) string {
+	text := string(c.State)
+	if c.State == hostview.StateReconnecting {
+		if c.Attempt > 0 {
+			text += fmt.Sprintf(" (attempt %d)", c.Attempt)
+		}
+		if d := c.Retry.Sub(v.now); d > 0 {
+			text += " in " + elapsed(d)
+		}
+	}
+	if c.Detail != "" {
+		text += ": " + forms.Line(c.Detail)
+	}
+	return text
+}
+
+func (p *hostpanel) hints() []hint { return []hint{{"esc", "back"}, {"up/down", "scroll"}} }

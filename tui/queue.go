@@ -1,0 +1,246 @@
+package tui
+
+import (
+	"slices"
+
+	"askback/forms"
+	"askback/tui/draft"
+	"askback/tui/formview"
+	"askback/tui/hostview"
+)
+
+// entry is one Interaction that the Host holds, or held, for the open session, with the person's draft.
+//
+// A pending one is on screen or left. When an answer leaves, its view says "sending" until the Host's outcome;
+// when the Host drops it from its projection, it waits for the Settled event. A settled one stays until the
+// person closes it, if it was seen.
+type entry struct {
+	in   hostview.Interaction
+	view *formview.Model
+	seen bool // it was on screen
+	gone bool // no longer pending at the Host
+
+	answer *hostview.Answer // what was submitted last, unless the Host refused it
+}
+
+func (e *entry) settled() bool { return e.view.Settled() }
+
+// queue holds the entries of one session in the Host's order, and the answers that calls got so far.
+type queue struct {
+	entries []*entry
+	current string                   // id of the entry on screen
+	answers map[string]draft.Answers // by tool call
+	lost    bool
+}
+
+func newQueue() *queue { return &queue{answers: map[string]draft.Answers{}} }
+
+func (q *queue) find(id string) *entry {
+	for _, e := range q.entries {
+		if e.in.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+// showing is the entry to draw: the chosen one, else the first.
+func (q *queue) showing() *entry {
+	if e := q.find(q.current); e != nil {
+		return e
+	}
+	if len(q.entries) > 0 {
+		return q.entries[0]
+	}
+	return nil
+}
+
+// waiting counts the entries that want an answer.
+func (q *queue) waiting() int {
+	n := 0
+	for _, e := range q.entries {
+		if !e.settled() {
+			n++
+		}
+	}
+	return n
+}
+
+// sync takes the Host's pending list. It says which entries are new.
+func (q *queue) sync(pending []hostview.Interaction, open func(hostview.Interaction, draft.Answers) *formview.Model) (fresh []*entry) {
+	known := map[string]bool{}
+	var order []*entry
+	for _, in := range pending {
+		if known[in.ID] {
+			continue
+		}
+		known[in.ID] = true
+		e := q.find(in.ID)
+		if e == nil {
+			e = &entry{in: in, view: open(in, q.answers[in.ToolUseID])}
+			e.view.Reconnecting(q.lost)
+			fresh = append(fresh, e)
+		}
+		e.gone = false
+		order = append(order, e)
+	}
+	// What is no longer pending keeps its place as far as it can: before what came after it.
+	for i, e := range q.entries {
+		if !known[e.in.ID] {
+			e.gone = true
+			order = slices.Insert(order, min(i, len(order)), e)
+		}
+	}
+	q.entries = order
+	q.place()
+	return fresh
+}
+
+// place numbers the entries that wait.
+func (q *queue) place() {
+	n, total := 0, q.waiting()
+	for _, e := range q.entries {
+		if !e.settled() {
+			n++
+			e.view.SetPlace(n, total)
+		} else {
+			e.view.SetPlace(0, 0)
+		}
+	}
+}
+
+// drop forgets an entry; the one after it, else the first, is next.
+func (q *queue) drop(id string) {
+	i := slices.IndexFunc(q.entries, func(e *entry) bool { return e.in.ID == id })
+	if i < 0 {
+		return
+	}
+	q.entries = slices.Delete(q.entries, i, i+1)
+	if q.current == id {
+		q.current = ""
+		if i < len(q.entries) {
+			q.current = q.entries[i].in.ID
+		}
+	}
+	q.place()
+}
+
+// turn moves the screen to another entry.
+func (q *queue) turn(by int) {
+	cur := q.showing()
+	i := slices.Index(q.entries, cur)
+	if i < 0 || len(q.entries) < 2 {
+		return
+	}
+	n := len(q.entries)
+	q.current = q.entries[((i+by)%n+n)%n].in.ID
+}
+
+// outcome takes the Host's canonical end of an Interaction. The text says it in one line for the transcript;
+// it is empty when nothing needs saying.
+func (q *queue) outcome(id string, o hostview.Outcome) (text string) {
+	e := q.find(id)
+	if e == nil || e.settled() {
+		return ""
+	}
+	name := askedBy(e.in)
+	if o.Status == hostview.StatusAnswered {
+		ours := e.answer != nil && sameAnswer(*e.answer, o.Answer)
+		if ours && e.in.Kind == hostview.KindForm {
+			q.remember(e.in, o.Answer.Form)
+		}
+		r := answerResult(e.in, o.Answer)
+		if ours || e.view.Answered(r) {
+			q.drop(id)
+			return ""
+		}
+		if !e.seen && !e.view.Touched() {
+			q.drop(id)
+		}
+		q.place()
+		return name + ": answered elsewhere (" + actionText(r.Action) + ")"
+	}
+	why := closure(o)
+	e.view.Closed(why)
+	if !e.seen && !e.view.Touched() {
+		q.drop(id)
+	}
+	q.place()
+	return name + ": " + why
+}
+
+// remember keeps what a call was answered, for its next form.
+func (q *queue) remember(in hostview.Interaction, r forms.Result) {
+	if in.ToolUseID == "" || r.Action != forms.ActionAccept {
+		return
+	}
+	if q.answers[in.ToolUseID] == nil {
+		q.answers[in.ToolUseID] = draft.Answers{}
+	}
+	q.answers[in.ToolUseID].Remember(in.Form, r.Values)
+}
+
+// forget drops what a settled call was answered.
+func (q *queue) forget(toolUseID string) { delete(q.answers, toolUseID) }
+
+// calls are the transcript keys of the calls that wait for a person.
+func (q *queue) calls() map[string]bool {
+	out := map[string]bool{}
+	for _, e := range q.entries {
+		if !e.settled() && e.in.ToolUseID != "" {
+			out["tool:"+e.in.ToolUseID] = true
+		}
+	}
+	return out
+}
+
+// connection tells every draft whether answers can be sent.
+func (q *queue) connection(lost bool) {
+	q.lost = lost
+	for _, e := range q.entries {
+		e.view.Reconnecting(lost)
+	}
+}
+
+// askedBy is who asked, in short.
+func askedBy(in hostview.Interaction) string {
+	if in.Kind == hostview.KindForm {
+		return forms.Line(in.Form.Requester.Name)
+	}
+	return kindText(in.Kind)
+}
+
+func actionText(a forms.Action) string {
+	switch a {
+	case forms.ActionAccept:
+		return "accepted"
+	case forms.ActionDecline:
+		return "declined"
+	}
+	return "dismissed"
+}
+
+// closure says why an Interaction ended without an answer.
+func closure(o hostview.Outcome) string {
+	switch o.Status {
+	case hostview.StatusGone:
+		return "the Host does not know this form any more"
+	case hostview.StatusUnknown:
+		return "it ended; the Host did not say how"
+	}
+	switch o.Reason {
+	case "turn_stopped":
+		return "closed: the Turn was stopped"
+	case "turn_terminal":
+		return "closed: the Turn has ended"
+	case "timed_out":
+		return "closed: nobody answered in time"
+	case "host_restarted":
+		return "closed: the Host was restarted"
+	case "producer_cancelled":
+		return "closed: the tool withdrew it"
+	case "provider_disconnected":
+		return "closed: the provider of the tool was lost"
+	}
+	return "closed: " + forms.Line(o.Reason)
+}

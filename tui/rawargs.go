@@ -1,0 +1,90 @@
+package tui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+)
+
+// rawargs takes a tool's arguments as JSON.
+type rawargs struct {
+	server, tool string
+	why          []string // why the form could not be shown; nil when the person wanted JSON
+	edit         editor
+	problem      string
+	width        int
+}
+
+func newRawArgs(server, tool, text string, why []string) *rawargs {
+	r := &rawargs{server: server, tool: tool, why: why, edit: editor{multi: true, limit: maxTurnText}}
+	r.edit.set(text)
+	if text == "{}" {
+		r.edit.cur = 1
+	}
+	return r
+}
+
+func (r *rawargs) title() string { return "arguments " + forms.Line(r.server+"/"+r.tool) }
+
+func (r *rawargs) key(k tea.KeyMsg, v view) action {
+	r.width = max(1, v.w-4)
+	switch k.String() {
+	case "esc", "ctrl+c":
+		return doClose{}
+	case "enter":
+		r.edit.insert("\n")
+	case "ctrl+s":
+		args, err := compactObject(r.edit.String())
+		if err != nil {
+			r.problem = err.Error()
+			return nil
+		}
+		return doThen{doClose{}, doCall{callLine(r.server, r.tool, args)}}
+	case "up":
+		r.edit.up(r.width)
+	case "down":
+		r.edit.down(r.width)
+	default:
+		r.edit.key(k)
+		r.problem = ""
+	}
+	return nil
+}
+
+// callLine is the line that calls a tool.
+func callLine(server, tool, args string) string {
+	line := "/call " + server + "/" + tool
+	if args != "{}" {
+		line += " " + args
+	}
+	return line
+}
+
+func (r *rawargs) rows(v view) []string {
+	var out []string
+	for i, w := range r.why {
+		if i == 3 || len(out) >= v.h/3 {
+			out = append(out, v.th.Dim.Render("  "+count(len(r.why)-i, "more reason", "more reasons")))
+			break
+		}
+		for _, row := range wrap(forms.Line(w), max(8, v.w-4)) {
+			out = append(out, v.th.Warn.Render("! ")+row)
+		}
+	}
+	bottom := 0
+	if r.problem != "" {
+		bottom = 1
+	}
+	h := max(1, v.h-len(out)-bottom)
+	for _, row := range r.edit.view(max(1, v.w-4), h, true, v.th.Cursor.Render) {
+		out = append(out, v.th.Focus.Render(v.th.Glyphs.FocusBar)+" "+row)
+	}
+	if r.problem != "" {
+		out = append(out, v.th.Error.Render("! ")+clip(forms.Line(r.problem), v.w-3))
+	}
+	return out
+}
+
+func (r *rawargs) hints() []hint {
+	return []hint{{"ctrl+s", "call"}, {"enter", "new line"}, {"esc", "back"}}
+}

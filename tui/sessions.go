@@ -1,0 +1,202 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/tui/hostview"
+)
+
+// catalog takes the Host's list. The first one decides which session is opened.
+func (m *Model) catalog(e hostview.Catalog) tea.Cmd {
+	m.sessions = slices.DeleteFunc(slices.Clone(e.Sessions), func(s hostview.Session) bool { return s.Archived })
+	if m.listed || m.open != "" || m.opening != "" {
+		return m.askBypass()
+	}
+	m.listed = true
+	if m.opt.Session != "" {
+		return m.openNamed(m.opt.Session)
+	}
+	if len(m.sessions) > 0 {
+		last := slices.MaxFunc(m.sessions, func(a, b hostview.Session) int { return a.LastUsed.Compare(b.LastUsed) })
+		return m.openSession(last.ID)
+	}
+	if m.opt.NewSession != "" {
+		return m.createSession(m.opt.NewSession)
+	}
+	return nil
+}
+
+// FindSession is the session that a person means: by its id, or by its name where only one has it.
+func findSession(all []hostview.Session, want string) (hostview.Session, int) {
+	var named []hostview.Session
+	for _, s := range all {
+		if s.ID == want {
+			return s, 1
+		}
+		if s.Name == want {
+			named = append(named, s)
+		}
+	}
+	if len(named) == 1 {
+		return named[0], 1
+	}
+	return hostview.Session{}, len(named)
+}
+
+func (m *Model) openNamed(want string) tea.Cmd {
+	s, n := findSession(m.sessions, want)
+	switch n {
+	case 1:
+		return m.openSession(s.ID)
+	case 0:
+		m.say("no session is called \""+forms.Line(want)+"\"", true)
+	default:
+		m.say(count(n, "session is", "sessions are")+" called \""+forms.Line(want)+"\"; choose one, or give its id", true)
+	}
+	m.push(newSessionList(m))
+	return nil
+}
+
+// openSession makes a session the open one. What was typed in the forms of the one before is kept.
+func (m *Model) openSession(id string) tea.Cmd {
+	if id == "" || id == m.open && m.opening == "" {
+		return nil
+	}
+	m.switchTo(id)
+	m.opening = id
+	return m.request(func() tea.Msg { return opened{id, m.backend.Open(m.ctx, id)} })
+}
+
+// switchTo clears what belongs to the session before.
+func (m *Model) switchTo(id string) {
+	if m.open != "" {
+		m.queues[m.open] = m.queue
+	}
+	m.hideForms()
+	m.open, m.turn, m.queued, m.armed = id, nil, 0, armedNever
+	m.log = newTranscript()
+	if m.queue = m.queues[id]; m.queue == nil {
+		m.queue = newQueue()
+		m.queue.lost = m.links[hostview.LinkView].State != hostview.StateReady
+	}
+	delete(m.queues, id)
+	m.layout()
+	if len(m.queue.entries) > 0 {
+		m.showForms("")
+	}
+}
+
+// leaveSession is for a session that the Host does not have any more.
+func (m *Model) leaveSession(why string) {
+	m.hideForms()
+	delete(m.queues, m.open)
+	m.open, m.opening, m.turn, m.queue = "", "", nil, newQueue()
+	m.log = newTranscript()
+	m.layout()
+	m.say(why, true)
+	m.push(newSessionList(m))
+}
+
+func (m *Model) sessionMsg(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case opened:
+		if msg.id != m.opening {
+			return nil
+		}
+		m.opening = ""
+		if msg.err != nil {
+			m.leaveSession("the session could not be opened: " + errorText(msg.err))
+			return nil
+		}
+		return m.askBypass()
+	case created:
+		if msg.err != nil {
+			m.say("no session was created: "+errorText(msg.err), true)
+			return nil
+		}
+		if i := slices.IndexFunc(m.sessions, func(s hostview.Session) bool { return s.ID == msg.s.ID }); i < 0 {
+			m.sessions = append([]hostview.Session{msg.s}, m.sessions...)
+		}
+		return m.openSession(msg.s.ID)
+	case removed:
+		if msg.err != nil {
+			m.say("the session was not removed: "+errorText(msg.err), true)
+			return nil
+		}
+		m.sessions = slices.DeleteFunc(m.sessions, func(s hostview.Session) bool { return s.ID == msg.s.ID })
+		delete(m.queues, msg.s.ID)
+		if msg.s.ID == m.open {
+			m.leaveSession("the session was removed")
+		}
+	case moded:
+		if msg.err != nil {
+			m.say("the mode was not changed: "+errorText(msg.err), true)
+			return nil
+		}
+		for i := range m.sessions {
+			if m.sessions[i].ID == msg.s.ID {
+				m.sessions[i] = msg.s
+			}
+		}
+		m.say("this session runs in mode "+forms.Line(msg.s.Mode)+" now", false)
+	}
+	return nil
+}
+
+func (m *Model) createSession(name string) tea.Cmd {
+	mode := ""
+	if m.opt.PermissionMode == hostview.ModeBypass {
+		mode = hostview.ModeBypass
+	}
+	return m.request(func() tea.Msg {
+		s, err := m.backend.Create(m.ctx, hostview.NewSession{Name: name, Mode: mode})
+		return created{s, err}
+	})
+}
+
+func (m *Model) removeSession(id string) tea.Cmd {
+	s, n := findSession(m.sessions, id)
+	if n != 1 {
+		return nil
+	}
+	return m.request(func() tea.Msg { return removed{s, m.backend.Remove(m.ctx, s)} })
+}
+
+func (m *Model) setMode(id, mode string) tea.Cmd {
+	s, n := findSession(m.sessions, id)
+	if n != 1 {
+		return nil
+	}
+	return m.request(func() tea.Msg {
+		after, err := m.backend.SetMode(m.ctx, s, mode)
+		return moded{after, err}
+	})
+}
+
+// askBypass asks, once for a session, whether the tools of this program may run in it: another program's Host
+// runs them only where everything is allowed.
+func (m *Model) askBypass() tea.Cmd {
+	s, ok := m.session()
+	if !ok || m.servers == nil || !m.host.Foreign() || m.host.Revision == "" || s.Mode == hostview.ModeBypass || m.asked[s.ID] || m.opening != "" {
+		return nil
+	}
+	m.asked[s.ID] = true
+	if m.opt.PermissionMode == hostview.ModeBypass {
+		return m.setMode(s.ID, hostview.ModeBypass)
+	}
+	host := forms.Line(m.host.Address)
+	m.push(&confirm{
+		name: "allow everything in this session?",
+		text: []string{
+			"The tools of this program run on the Host " + host + " only in sessions in mode bypass. This one, \"" + forms.Line(s.Name) + "\", is in mode " + forms.Line(cmp.Or(s.Mode, "ask")) + ".",
+			"In bypass the Host asks for nothing any more: its agent may read and write files, run commands and use the network on " + host + " without your permission.",
+			"Without it, this program's tools are refused in this session; everything else works.",
+		},
+		yes: "set bypass", then: doMode{s.ID, hostview.ModeBypass}, opened: m.now(),
+	})
+	return nil
+}

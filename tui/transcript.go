@@ -1,0 +1,193 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	"askback/tui/hostview"
+)
+
+// transcript holds the items of the open session and where the person looks. Nothing in it depends on how
+// many items there are, except finding one by its key: only the rows on screen are ever laid out.
+type transcript struct {
+	items []*item
+	byKey map[string]*item
+	start bool // nothing older exists at the Host
+	asked bool // an older page is under way
+
+	w, h    int
+	follow  bool // the last row is the last of the window
+	top     place
+	browse  bool
+	current int // the chosen item while browsing
+}
+
+// place is a row of an item.
+type place struct{ item, row int }
+
+func newTranscript() *transcript {
+	return &transcript{byKey: map[string]*item{}, follow: true}
+}
+
+// find returns the item of a key, making it at the end where it is new.
+func (t *transcript) find(key string) *item {
+	it := t.byKey[key]
+	if it == nil {
+		it = &item{key: key}
+		t.byKey[key] = it
+		t.items = append(t.items, it)
+	}
+	return it
+}
+
+// rowKey is the item that a row belongs to: a result is part of its call.
+func rowKey(r hostview.Row) string {
+	switch r.Kind {
+	case hostview.RowToolCall, hostview.RowToolResult:
+		return "tool:" + r.ToolUseID
+	}
+	return string(r.Kind) + ":" + r.Key
+}
+
+// add takes rows of the Host.
+func (t *transcript) add(e hostview.Rows) {
+	if e.Reset {
+		w, h := t.w, t.h
+		local := t.local()
+		*t = *newTranscript()
+		t.w, t.h = w, h
+		defer func() {
+			for _, it := range local {
+				t.byKey[it.key] = it
+				t.items = append(t.items, it)
+			}
+		}()
+	}
+	t.start = t.start || e.Start
+	if e.Older {
+		t.asked = false
+		t.prepend(e.Rows)
+		return
+	}
+	for _, r := range e.Rows {
+		if shown(r) {
+			t.find(rowKey(r)).apply(r)
+		}
+		t.turnEnded(r)
+	}
+}
+
+// localKey begins the keys of what we say ourselves.
+const localKey = "local:"
+
+// local returns the items that the Host does not know.
+func (t *transcript) local() []*item {
+	var out []*item
+	for _, it := range t.items {
+		if strings.HasPrefix(it.key, localKey) {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// shown says whether a row draws anything.
+func shown(r hostview.Row) bool {
+	return r.Kind != hostview.RowTurn || r.Text != ""
+}
+
+func (t *transcript) prepend(rows []hostview.Row) {
+	var front []*item
+	for _, r := range rows {
+		if !shown(r) {
+			continue
+		}
+		key := rowKey(r)
+		it := t.byKey[key]
+		if it == nil {
+			it = &item{key: key}
+			t.byKey[key] = it
+			front = append(front, it)
+		}
+		it.apply(r)
+	}
+	for _, it := range front {
+		if it.live() {
+			it.state = toolStopped // its result would be known by now
+		}
+	}
+	t.items = append(front, t.items...)
+	t.top.item += len(front)
+	t.current += len(front)
+}
+
+// turnEnded marks calls that their Turn left without a result.
+func (t *transcript) turnEnded(r hostview.Row) {
+	if r.Kind == hostview.RowTurn && r.Status != "running" && r.TurnID != "" {
+		t.endTurn(r.TurnID)
+	}
+}
+
+func (t *transcript) endTurn(turn string) {
+	for i := len(t.items) - 1; i >= 0; i-- {
+		it := t.items[i]
+		if it.turn == turn && it.live() {
+			it.state, it.waits = toolStopped, false
+			it.dirty()
+		}
+		if it.turn == turn && it.kind == itemUser {
+			return
+		}
+	}
+}
+
+func (t *transcript) tool(e hostview.ToolEvent) { t.find("tool:" + e.ToolUseID).event(e) }
+
+// write takes a piece of assistant text.
+func (t *transcript) write(e hostview.Text, now time.Time) {
+	it := t.find(string(hostview.RowAssistant) + ":" + e.Key)
+	it.kind, it.turn, it.streaming = itemAssistant, e.TurnID, true
+	if it.time.IsZero() {
+		it.time = now
+	}
+	if e.Reset {
+		it.raw = ""
+	}
+	it.raw += e.Append
+	it.dirty()
+}
+
+// say adds a line of our own; problem makes it stand out.
+func (t *transcript) say(key, text string, problem bool, now time.Time) {
+	it := t.find(localKey + key)
+	it.kind, it.text, it.time = itemNote, keep(text), now
+	if problem {
+		it.kind = itemProblem
+	}
+	it.dirty()
+}
+
+// waiting marks the calls that wait for a person.
+func (t *transcript) waiting(calls map[string]bool, now time.Time) {
+	for i := len(t.items) - 1; i >= 0 && i >= len(t.items)-256; i-- {
+		it := t.items[i]
+		if it.kind != itemTool {
+			continue
+		}
+		waits := it.live() && calls[it.key]
+		if waits && !it.waits {
+			it.waiting = now
+		}
+		it.waits = waits
+	}
+}
+
+// ticking says whether something on screen counts seconds.
+func (t *transcript) ticking() bool {
+	for i := len(t.items) - 1; i >= 0 && i >= len(t.items)-256; i-- {
+		if t.items[i].live() {
+			return true
+		}
+	}
+	return false
+}

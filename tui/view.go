@@ -1,0 +1,262 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"askback/forms"
+	"askback/tui/hostview"
+	"askback/tui/theme"
+)
+
+var armedNever time.Time
+
+// View implements tea.Model.
+func (m *Model) View() string {
+	if m.quitting {
+		return ""
+	}
+	frame := m.frame()
+	if m.th.Glyphs.Rule != "─" {
+		return asciiFrame.Replace(frame)
+	}
+	return frame
+}
+
+// asciiFrame is for terminals that draw nothing else.
+var asciiFrame = strings.NewReplacer("…", "~", "·", "-", "─", "-", "│", "|", "▌", "#", "•", "*")
+
+func (m *Model) frame() string {
+	if m.tooSmall() {
+		return m.smallView()
+	}
+	if e := m.formUp(); e != nil {
+		return m.formView(e)
+	}
+	if a, ok := m.top().(*argslayer); ok {
+		return a.f.View()
+	}
+	if d := m.top(); d != nil {
+		return m.dialogView(d)
+	}
+	return m.baseView()
+}
+
+// smallView fits anywhere.
+func (m *Model) smallView() string {
+	text := fmt.Sprintf("too small: %d×%d, needs %d×%d", m.w, m.h, minWidth, minHeight)
+	if m.notice != "" {
+		text = m.notice
+	}
+	rows := wrap(text, max(1, m.w))
+	return strings.Join(fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
+}
+
+// bodyHeight is what a dialog has between the status line and the keys.
+func (m *Model) bodyHeight() int { return m.h - 4 }
+
+func (m *Model) dialogView(d dialog) string {
+	v := m.view(m.w, m.bodyHeight())
+	rows := make([]string, 0, m.h)
+	rows = append(rows, m.statusRow(), m.ruleRow(d.title(), false))
+	rows = append(rows, fit(d.rows(v), m.w, v.h)...)
+	rows = append(rows, m.ruleRow(m.notice, true), hintRow(d.hints(), m.w, m.th))
+	return strings.Join(rows, "\n")
+}
+
+func (m *Model) baseView() string {
+	rows := make([]string, 0, m.h)
+	rows = append(rows, m.statusRow(), m.ruleRow("", false))
+	now := m.now()
+	if len(m.log.items) == 0 {
+		rows = append(rows, m.emptyView()...)
+	} else {
+		for _, r := range m.log.view(now, m.th) {
+			rows = append(rows, clip(r, m.w))
+		}
+	}
+	rows = append(rows, m.ruleRow(m.message(now), m.notice != ""))
+	for _, r := range m.comp.view(m.composerHeight(), !m.log.browse, m.th) {
+		rows = append(rows, clip(r, m.w))
+	}
+	rows = append(rows, hintRow(m.baseHints(), m.w, m.th))
+	return strings.Join(rows, "\n")
+}
+
+func (m *Model) emptyView() []string {
+	if m.open == "" {
+		text := "Connecting to the Host."
+		switch {
+		case m.listed:
+			text = "No session is open. ctrl+g lists the sessions and creates one."
+		case m.links[hostview.LinkView].State == hostview.StateReady:
+			text = "Asking the Host for its sessions."
+		case m.links[hostview.LinkView].Detail != "":
+			text = "The Host cannot be reached.\n\n" + linkText(m.links[hostview.LinkView], m.view(m.w, m.h))
+		}
+		rows := wrap(text, max(8, m.w-2))
+		for i, r := range rows {
+			rows[i] = " " + m.th.Dim.Render(r)
+		}
+		return fit(rows, m.w, m.log.h)
+	}
+	return welcome(m.w, m.log.h, m.servers != nil, m.th)
+}
+
+// message is what the lower rule says when there is no notice.
+func (m *Model) message(now time.Time) string {
+	switch {
+	case m.notice != "":
+		return m.notice
+	case m.stopping():
+		return "stopping the Turn"
+	case m.log.below():
+		return "more below: pgdown, ctrl+end"
+	}
+	return ""
+}
+
+// ruleRow is a rule with a text in it.
+func (m *Model) ruleRow(text string, loud bool) string {
+	if text == "" {
+		return m.th.Dim.Render(ruleOf(m.w, m.th))
+	}
+	text = clip(text, m.w-6)
+	paint := m.th.Strong
+	if loud {
+		paint = m.th.Warn
+	}
+	rest := max(0, m.w-4-width(text))
+	return m.th.Dim.Render(ruleOf(2, m.th)) + " " + paint.Render(text) + " " + m.th.Dim.Render(ruleOf(rest, m.th))
+}
+
+func ruleOf(w int, th *theme.Theme) string { return strings.Repeat(th.Glyphs.Rule, max(0, w)) }
+
+// baseHints are the keys that do something now, the most useful first.
+func (m *Model) baseHints() []hint {
+	if m.log.browse {
+		return []hint{{"enter", "in full"}, {"up/down", "choose"}, {"esc", "back"}}
+	}
+	var out []hint
+	n := m.queue.waiting()
+	if n > 0 {
+		out = append(out, hint{"ctrl+f", fmt.Sprintf("form (%d)", n)})
+	}
+	switch {
+	case m.running():
+		out = append(out, hint{"ctrl+c", "stop"})
+	default:
+		out = append(out, hint{"enter", "send"})
+	}
+	out = append(out, hint{"ctrl+t", "tools"}, hint{"?", "help"}, hint{"ctrl+g", "sessions"}, hint{"ctrl+r", "servers"}, hint{"ctrl+q", "quit"}, hint{"tab", "transcript"})
+	if m.w >= 100 {
+		out = append(out, hint{"ctrl+o", "Host"}, hint{"ctrl+y", "log"})
+	}
+	return out
+}
+
+// statusRow is the first row: as much of it as fits, the most needed last to go.
+func (m *Model) statusRow() string {
+	host, state := forms.Line(m.host.Address), m.stateText()
+	session := ""
+	if s, ok := m.session(); ok {
+		session = forms.Line(s.Name)
+		if session == "" {
+			session = s.ID
+		}
+	}
+	servers, tools := m.serverText()
+	waits := m.elsewhere()
+	long := []string{"askback"}
+	if host != "" {
+		long = append(long, "host "+clipMiddle(host, max(12, m.w/3))+" "+m.th.Glyphs.Dot+" "+state)
+	} else {
+		long = append(long, state)
+	}
+	if session != "" {
+		long = append(long, "session "+clipMiddle(session, max(10, m.w/4)))
+	}
+	if servers != "" {
+		long = append(long, "servers "+servers+" "+m.th.Glyphs.Dot+" tools "+tools)
+	}
+	if waits != "" {
+		long = append(long, waits)
+	}
+	if row := strings.Join(long, "   "); width(row) <= m.w {
+		return m.paintStatus(row)
+	}
+	short := []string{state, clipMiddle(session, max(8, m.w/3))}
+	if servers != "" {
+		short = append(short, servers+" servers")
+	}
+	if waits != "" {
+		short = append([]string{waits}, short...)
+	}
+	return m.paintStatus(clip(joined(short, " "+m.th.Glyphs.Dot+" "), m.w))
+}
+
+func joined(parts []string, sep string) string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return strings.Join(out, sep)
+}
+
+func (m *Model) paintStatus(row string) string {
+	if l := m.links[hostview.LinkView]; l.State != hostview.StateReady {
+		return m.th.Warn.Render(row)
+	}
+	if rest, ok := strings.CutPrefix(row, "askback"); ok {
+		return m.th.Strong.Render("askback") + rest
+	}
+	return row
+}
+
+// stateText is how the connections stand, in a word or two.
+func (m *Model) stateText() string {
+	l, ok := m.links[hostview.LinkView]
+	if !ok {
+		return "connecting"
+	}
+	if l.State != hostview.StateReady {
+		if l.State == hostview.StateReconnecting && l.Retry.After(m.now()) {
+			return "reconnecting in " + elapsed(l.Retry.Sub(m.now()))
+		}
+		return string(l.State)
+	}
+	if p, ok := m.links[hostview.LinkProvider]; ok && p.State != hostview.StateReady && m.servers != nil {
+		return "ready, tools " + string(p.State)
+	}
+	return "ready"
+}
+
+func (m *Model) serverText() (servers, tools string) {
+	if m.servers == nil || len(m.serverList) == 0 {
+		return "", ""
+	}
+	ready := 0
+	for _, s := range m.serverList {
+		if s.Ready {
+			ready++
+		}
+	}
+	return fmt.Sprintf("%d/%d", ready, len(m.serverList)), itoa(len(m.tools))
+}
+
+// elsewhere says how many other sessions wait for the person.
+func (m *Model) elsewhere() string {
+	n := 0
+	for _, s := range m.sessions {
+		if s.ID != m.open && s.Status == hostview.StatusWaitingForUser {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return "! " + count(n, "other session waits", "other sessions wait")
+}
