@@ -51,11 +51,14 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	return h.Close()
 }
 
-// drainForms closes what waits for a person and fails the calls that asked; Turns go on.
+// drainForms closes what waits for a person and fails the calls that asked; Turns go on with their other calls.
 func (s *session) drainForms() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	asked := s.pending
+	if s.turn != nil && len(asked) > 0 {
+		s.turn.drained = true
+	}
 	s.closePending(protocol.ClosedHostRestarted)
 	for _, in := range asked {
 		s.host.gate.do(s.host, func(b *broker.Broker) []broker.Effect { return b.HostClosing(in.ask) })

@@ -44,8 +44,8 @@ type outItem struct {
 // subQueue is one subscription's share of its connection's outbox. The outbox's lock
 // guards it.
 type subQueue struct {
-	id     string
-	next   int64 // sequence of the next frame that is taken
+	header protocol.SubscriptionHeader // of its frames, but for the sequence
+	next   int64                       // sequence of the next frame that is taken
 	frames int
 	bytes  int
 	same   map[string]*outItem
@@ -159,7 +159,7 @@ func (o *outbox) endSub(sub *subQueue, reason string) {
 	if reason == protocol.ClosedSlowConsumer {
 		o.killAll(sub)
 	}
-	o.items = append(o.items, &outItem{frame: &protocol.SubscriptionClosed{Reason: reason}, sub: sub})
+	o.items = append(o.items, &outItem{frame: &protocol.SubscriptionClosed{SubscriptionHeader: sub.header, Reason: reason}, sub: sub})
 	o.signal()
 }
 

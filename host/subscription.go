@@ -33,6 +33,7 @@ func (h *Host) subscriptionOpen(c *conn, req *protocol.Request) (protocol.Result
 	}
 	defer s.mu.Unlock()
 	sub := &subscription{id: newID(), session: s, conn: c, tail: in.Transcript.Kind == protocol.TranscriptTail, queue: subQueue{next: 1}}
+	sub.queue.header = sub.header()
 	result := &protocol.SubscriptionOpenResult{
 		HostEpoch: h.epoch, SubscriptionID: sub.id, NextSequence: 1,
 		Snapshot: s.snapshot().For(c.dialect), ActiveAssistantStreams: []protocol.AssistantStream{},

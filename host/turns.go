@@ -46,6 +46,7 @@ type turn struct {
 	cancel   context.CancelCauseFunc
 	stopping string        // abort source, once it is being stopped
 	ending   bool          // no call or form may start any more
+	drained  bool          // the Host closed a form of it to drain: it ends as cancelled, whatever is left of it
 	done     chan struct{} // closed when it is terminal
 }
 
@@ -217,6 +218,9 @@ func (s *session) runTurn(ctx context.Context, t *turn) {
 // endTurn stores and shows the end of a Turn whose calls have all settled. mu is held.
 func (s *session) endTurn(t *turn, failure error) {
 	h := s.host
+	if t.drained && t.stopping == "" {
+		t.stopping = protocol.AbortUserStop
+	}
 	rec := *t.rec
 	rec.EndedAt, rec.TerminalEventID = nowMillis(), newID()
 	state := turnStateRow{rowHead: newHead(protocol.RowTurnState, rec.TurnID), PartialOutput: true}
