@@ -72,11 +72,11 @@ func (c *caller) run(ctx context.Context) (*callOutput, error) {
 		return nil, err
 	}
 	defer t.close()
-	tools := c.g.startTools(t, []config.Server{entry}, log)
+	tools := c.g.startTools([]config.Server{entry}, log)
 	defer tools.close()
 	c.view = hostclient.NewView(t.view)
 	defer c.view.Close()
-	if err := c.connect(ctx, tools); err != nil {
+	if err := c.connect(ctx, t, tools); err != nil {
 		return nil, err
 	}
 	remove, err := c.openSession(ctx, t)
@@ -100,7 +100,7 @@ func (c *caller) entry() (config.Server, error) {
 }
 
 // connect waits for the Host, the server, the tool and the Host's copy of it.
-func (c *caller) connect(ctx context.Context, tools *toolSide) error {
+func (c *caller) connect(ctx context.Context, t *target, tools *toolSide) error {
 	if err := c.view.Ready(ctx); err != nil {
 		return connectError(err)
 	}
@@ -116,6 +116,7 @@ func (c *caller) connect(ctx context.Context, tools *toolSide) error {
 	if !tools.has(c.server, c.tool) {
 		return &exitError{code: exitUnreachable, err: fmt.Errorf("the server %s has no tool %q that can be called; see 'askback tools'", c.server, c.tool)}
 	}
+	tools.offer(t) // not before: the Host then gets all tools at once
 	return tools.published(ctx, c.server, c.tool)
 }
 

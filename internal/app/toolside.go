@@ -23,12 +23,14 @@ const leaveTime = 2 * time.Second
 
 // toolSide is the half of the program that has tools: MCP servers, and the provider connection that offers them.
 type toolSide struct {
-	mgr    *mcpmgr.Manager
-	prov   *provider.Provider
-	conn   *hostclient.Provider
-	note   *hub
-	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	mgr     *mcpmgr.Manager
+	prov    *provider.Provider   // after offer
+	conn    *hostclient.Provider // after offer
+	changes *hub                 // of servers and tools
+	note    *hub                 // of publications
+	log     *slog.Logger
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
 
 	mu   sync.Mutex
 	last *provider.Publication
@@ -42,18 +44,22 @@ func managerOptions(g *globals, log *slog.Logger, note *hub) mcpmgr.Options {
 	return o
 }
 
-// startTools starts the servers and offers their tools to the Host. It returns at once.
-func (g *globals) startTools(t *target, servers []config.Server, log *slog.Logger) *toolSide {
-	s := &toolSide{note: &hub{}}
-	s.mgr = mcpmgr.New(managerOptions(g, log, s.note))
+// startTools starts the servers. It returns at once; offer shows their tools to a Host.
+func (g *globals) startTools(servers []config.Server, log *slog.Logger) *toolSide {
+	s := &toolSide{log: log, note: &hub{}, changes: &hub{}}
+	s.mgr = mcpmgr.New(managerOptions(g, log, s.changes))
+	s.mgr.Apply(servers)
+	return s
+}
+
+// offer connects to the Host and offers the tools there are, now and after each change.
+func (s *toolSide) offer(t *target) {
 	s.prov = provider.New(provider.Options{
-		Tools: &managerTools{mgr: s.mgr, changed: s.note.listen()}, Label: providerLabel(t), Published: s.publication, Logger: log})
+		Tools: &managerTools{mgr: s.mgr, changed: s.changes.listen()}, Label: providerLabel(t), Published: s.publication, Logger: s.log})
 	s.conn = hostclient.NewProvider(t.provider, s.prov)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.wg.Go(func() { s.prov.Run(ctx, s.conn) })
-	s.mgr.Apply(servers)
-	return s
 }
 
 // providerLabel names this provider to people. A Host of this very process needs no machine's name.
@@ -78,8 +84,10 @@ func (s *toolSide) connection() *hostclient.Provider { return s.conn }
 func (s *toolSide) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
-	s.cancel()
-	s.conn.Close(ctx)
+	if s.conn != nil {
+		s.cancel()
+		s.conn.Close(ctx)
+	}
 	s.mgr.Close()
 	s.wg.Wait()
 }
