@@ -103,7 +103,9 @@ type invocationRun struct {
 	result  []byte
 	settled int // results and failures that were sent
 	asked   int
-	retired bool
+	retired bool // by the Host
+	over    bool // the machine knows
+	atEnd   int
 }
 
 func (r *invocationRun) out(f protocol.ClientFrame) {
@@ -112,145 +114,151 @@ func (r *invocationRun) out(f protocol.ClientFrame) {
 	}
 }
 
-// hostEvents may be drawn when they are possible for a Host in its phase.
-func (r *invocationRun) hostEvents() map[string]func(*rapid.T) {
+// event is something that can happen on one side. weight 0 is impossible now.
+type event struct {
+	name   string
+	weight int
+	do     func(*rapid.T)
+}
+
+func when(possible bool, weight int) int {
+	if possible {
+		return weight
+	}
+	return 0
+}
+
+// hostEvents is what a lawful Host can do in its phase.
+func (r *invocationRun) hostEvents() []event {
 	id := r.machine.id
-	return map[string]func(*rapid.T){
-		"host_admits": func(t *rapid.T) {
-			if r.host.phase != "accepted" {
-				t.Skip()
-			}
+	return []event{
+		{"host admits", when(r.host.phase == "accepted", 10), func(t *rapid.T) {
 			r.host.phase = "admitted"
 			r.toUs = append(r.toUs, &protocol.CapabilityAdmitted{InvocationID: id})
-		},
-		"host_answers": func(t *rapid.T) {
-			if r.host.phase != "awaiting" {
-				t.Skip()
-			}
+		}},
+		{"host answers", when(r.host.phase == "awaiting", 10), func(t *rapid.T) {
 			r.toUs = append(r.toUs, &protocol.InteractionResult{InvocationID: id, InteractionID: r.host.pending})
 			r.host.phase = "admitted"
-		},
-		"host_ends": func(t *rapid.T) {
-			if r.retired {
-				t.Skip()
-			}
+		}},
+		{"host ends", when(!r.retired, 1), func(t *rapid.T) {
 			if r.host.phase != "retired" {
 				r.toUs = append(r.toUs, &protocol.CapabilityCancel{InvocationID: id})
 			}
 			r.host.phase, r.retired = "retired", true
 			r.toUs = append(r.toUs, &protocol.CapabilityRelease{InvocationID: id})
-		},
-		"host_reads": func(t *rapid.T) {
-			if len(r.toHost) == 0 {
-				t.Skip()
-			}
+		}},
+		{"host reads", when(len(r.toHost) > 0, 20), func(t *rapid.T) {
 			f := r.toHost[0]
 			r.toHost = r.toHost[1:]
 			if err := r.host.receive(f); err != nil {
 				t.Fatal(err)
 			}
-		},
+		}},
 	}
 }
 
-func (r *invocationRun) providerEvents() map[string]func(*rapid.T) {
+// providerEvents is what can happen on our side. A tool tries what it may not do as well: the machine refuses.
+func (r *invocationRun) providerEvents() []event {
 	m := &r.machine
-	return map[string]func(*rapid.T){
-		"provider_reads": func(t *rapid.T) {
-			if len(r.toUs) == 0 {
-				t.Skip()
-			}
-			f := r.toUs[0]
-			r.toUs = r.toUs[1:]
-			var bad *Error
-			switch f := f.(type) {
-			case *protocol.CapabilityAdmitted:
-				_, bad = m.admit()
-			case *protocol.InteractionResult:
-				_, bad = m.answer(f.InteractionID)
-			default:
-				m.retire()
-			}
-			if bad != nil {
-				t.Fatalf("%T of a lawful Host: %v", f, bad)
-			}
-		},
-		"accepts": func(t *rapid.T) {
-			if m.phase != offered {
-				t.Skip()
-			}
-			r.out(m.accept())
-		},
-		"rejects": func(t *rapid.T) {
-			if m.phase != offered || rapid.IntRange(0, 9).Draw(t, "rarely") != 0 {
-				t.Skip()
-			}
-			r.out(m.reject("no"))
-			r.settled++
-		},
-		"progress": func(t *rapid.T) {
+	return []event{
+		{"provider reads", when(len(r.toUs) > 0, 20), r.read},
+		{"accepts", when(m.phase == offered, 20), func(t *rapid.T) { r.out(m.accept()) }},
+		{"rejects", when(m.phase == offered, 1), func(t *rapid.T) { r.out(m.reject("no")); r.settled++ }},
+		{"progress", 3, func(t *rapid.T) {
 			m.advance(rapid.Float64Range(-5, 5000).Draw(t, "current"), rapid.Float64Range(-5, 5000).Draw(t, "total"))
-			if f := m.step(); f != nil {
-				r.out(f)
-			}
-		},
-		"asks": func(t *rapid.T) {
+			r.out(m.step())
+		}},
+		{"asks", 5, func(t *rapid.T) {
 			id := fmt.Sprint("q", r.asked)
 			if f, bad := m.ask(forms.Form{Message: "?"}, id); bad == nil {
 				r.out(f)
 				m.asked(id)
 				r.asked++
 			}
-		},
-		"results": func(t *rapid.T) {
-			if m.maySettle() != nil {
-				t.Skip()
+		}},
+		{"results", 1, func(t *rapid.T) {
+			if m.maySettle() == nil {
+				m.finish()
+				r.out(&protocol.CapabilityResult{InvocationID: m.id})
+				r.settled++
 			}
-			m.finish()
-			r.out(&protocol.CapabilityResult{InvocationID: m.id})
-			r.settled++
-		},
-		"results_in_chunks": func(t *rapid.T) {
-			if m.maySettle() != nil {
-				t.Skip()
+		}},
+		{"results in chunks", 2, func(t *rapid.T) {
+			if m.maySettle() == nil {
+				r.result = bytes.Repeat([]byte("x"), rapid.IntRange(1, 4*protocol.ChunkBytes).Draw(t, "bytes"))
+				m.finishInChunks(r.result)
+				r.settled++
 			}
-			r.result = bytes.Repeat([]byte("x"), rapid.IntRange(1, 4*protocol.ChunkBytes).Draw(t, "bytes"))
-			m.finishInChunks(r.result)
-			r.settled++
-		},
-		"chunks": func(t *rapid.T) { r.out(m.chunk()) },
-		"fails": func(t *rapid.T) {
+		}},
+		{"chunks", 4, func(t *rapid.T) { r.out(m.chunk()) }},
+		{"fails", 1, func(t *rapid.T) {
 			if f, bad := m.fail("failed"); bad == nil {
 				r.out(f)
 				r.settled++
 			}
-		},
+		}},
 	}
 }
 
+func (r *invocationRun) read(t *rapid.T) {
+	f := r.toUs[0]
+	r.toUs = r.toUs[1:]
+	var bad *Error
+	switch f := f.(type) {
+	case *protocol.CapabilityAdmitted:
+		_, bad = r.machine.admit()
+	case *protocol.InteractionResult:
+		_, bad = r.machine.answer(f.InteractionID)
+	default:
+		r.machine.retire()
+		r.over = true
+	}
+	if bad != nil {
+		t.Fatalf("%T of a lawful Host: %v", f, bad)
+	}
+}
+
+func (r *invocationRun) check(t *rapid.T) {
+	switch {
+	case r.settled > 1:
+		t.Fatalf("settled %d times", r.settled)
+	case !r.machine.forms && r.asked > 0:
+		t.Fatal("asked in a dialect without forms")
+	case r.host.result != nil && r.result != nil && !bytes.Equal(r.host.result, r.result):
+		t.Fatal("the result arrived changed")
+	case r.over && len(r.toHost) > r.atEnd:
+		t.Fatal("a frame went out after the end")
+	}
+	r.atEnd = len(r.toHost)
+}
+
 // TestInvocationAgainstModel: whatever happens in whatever order on both sides, no frame goes out that a Host would
-// abort the connection for, a lawful Host's frame is never refused, and a call is settled at most once.
+// abort the connection for, a lawful Host's frame is never refused, a call is settled at most once, and nothing goes out
+// after its end.
 func TestInvocationAgainstModel(t *testing.T) {
+	reached := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		r := &invocationRun{machine: machine{id: "i", forms: rapid.Bool().Draw(t, "forms")}, host: hostModel{phase: "dispatched", seen: map[string]bool{}}}
-		actions := r.hostEvents()
-		for name, f := range r.providerEvents() {
-			actions[name] = f
+		r := &invocationRun{machine: machine{id: "i", forms: rapid.IntRange(0, 4).Draw(t, "forms") > 0}, host: hostModel{phase: "dispatched", seen: map[string]bool{}}}
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			var choices []event
+			for _, e := range append(r.hostEvents(), r.providerEvents()...) {
+				for range e.weight {
+					choices = append(choices, e)
+				}
+			}
+			i := rapid.IntRange(0, len(choices)-1).Draw(t, "event")
+			t.Log(choices[i].name)
+			choices[i].do(t)
+			r.check(t)
+			reached[r.host.phase]++
 		}
-		actions[""] = func(t *rapid.T) {
-			if r.settled > 1 {
-				t.Fatalf("settled %d times", r.settled)
-			}
-			if !r.machine.forms && r.asked > 0 {
-				t.Fatal("asked in a dialect without forms")
-			}
-			if r.machine.phase == retired && r.machine.chunk() != nil {
-				t.Fatal("a retired call sends")
-			}
-			if r.host.result != nil && r.result != nil && !bytes.Equal(r.host.result, r.result) {
-				t.Fatal("the result arrived changed")
-			}
+		if r.host.result != nil {
+			reached["result"]++
 		}
-		t.Repeat(actions)
 	})
+	for _, phase := range []string{"dispatched", "accepted", "admitted", "awaiting", "chunks", "retired", "result"} {
+		if reached[phase] == 0 {
+			t.Errorf("the runs never reached %s", phase)
+		}
+	}
 }

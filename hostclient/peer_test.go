@@ -3,6 +3,7 @@ package hostclient_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"net/http"
 	"strings"
 	"sync"
@@ -18,7 +19,12 @@ import (
 	"askback/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The command line overrides both.
+	flag.Set("rapid.nofailfile", "true")
+	flag.Set("rapid.checks", "500")
+	goleak.VerifyTestMain(m)
+}
 
 const (
 	rootA = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -110,6 +116,7 @@ type peer struct {
 	dialect protocol.Dialect
 	hello   *protocol.Hello
 
+	writing  sync.Mutex
 	reading  sync.Once
 	messages chan message
 }
@@ -211,6 +218,8 @@ func (p *peer) send(f protocol.HostFrame) {
 }
 
 func (p *peer) raw(text string) {
+	p.writing.Lock()
+	defer p.writing.Unlock()
 	p.ws.WriteMessage(websocket.TextMessage, []byte(text)) // an error is the client's end, which the test looks at
 }
 
