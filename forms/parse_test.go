@@ -1,0 +1,253 @@
+package forms
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func TestParseText(t *testing.T) {
+	two, three := 2, 3
+	low, high := number(t, "0.1"), number(t, "5")
+	options := []Option{{"staging", "Staging area", ""}, {"production", "Production", ""}, {"a,b", "Both", ""}, {"a", "One, two", ""}, {"b", "staging", ""}, {"", "None", ""}}
+	text := Field{Kind: KindString, Name: "f", MinLength: &two, MaxLength: &three}
+	num := Field{Kind: KindNumber, Name: "f", Minimum: &low}
+	integer := Field{Kind: KindInteger, Name: "f", Maximum: &high}
+	free := Field{Kind: KindInteger, Name: "f"}
+	boolean := Field{Kind: KindBoolean, Name: "f"}
+	single := Field{Kind: KindSingleSelect, Name: "f", Options: options}
+	multi := Field{Kind: KindMultiSelect, Name: "f", Options: options[:5], MaxItems: &three}
+	date := Field{Kind: KindString, Name: "f", Format: FormatDate}
+	for _, tc := range []struct {
+		name string
+		fd   Field
+		text string
+		want string // JSON, or "" where it is refused
+		says string
+	}{
+		{"text", text, "abc", `"abc"`, ""},
+		{"text is not trimmed", text, " a ", `" a "`, ""},
+		{"code points", text, "漢😀", `"漢😀"`, ""},
+		{"short text", text, "a", "", "must have at least 2 characters, has 1"},
+		{"long text", text, "abcd", "", "must have at most 3 characters, has 4"},
+		{"escape in a paste", text, "a\x1b", "", "holds a control character (U+001B escape) after 1 character; remove it"},
+		{"empty text is a value", Field{Kind: KindString, Name: "f"}, "", `""`, ""},
+
+		{"number", num, "1.5", "1.5", ""},
+		{"number keeps its text", num, "1.50", "1.50", ""},
+		{"number with exponent", num, "1e6", "1e6", ""},
+		{"number below", num, "0.09", "", "must be at least 0.1"},
+		{"empty number", num, "", "", "nothing was typed"},
+		{"leading blank", num, " 1", "", "begins with a blank; remove it"},
+		{"trailing blank", num, "1 ", "", "ends with a blank; remove it"},
+		{"blanks on both sides", num, " 1 ", "", "has blanks before and after it; remove them"},
+		{"only blanks", num, "  ", "", "holds nothing but blanks"},
+		{"hidden in a number", num, "1\u200b5", "", "holds a hidden character (U+200B zero width space) after 1 character; remove it"},
+		{"trailing line break", num, "1\n", "", "ends with a blank"},
+		{"decimal comma", num, "1,5", "", "use a point as in 1.5"},
+		{"thousands", num, "1,000,000", "", "leave out the separators as in 1000000"},
+		{"plus", num, "+1", "", "leave out the plus sign"},
+		{"NaN", num, "NaN", "", "write it like -12.5 or 1e6"},
+		{"Infinity", num, "Inf", "", "is not a number"},
+		{"hexadecimal", num, "0x1f", "", "is not a number"},
+		{"full-width digits", num, "１２", "", "is not a number"},
+		{"huge exponent", num, "1e401", "", "exponent between -400 and 400"},
+
+		{"integer", integer, "5", "5", ""},
+		{"minus zero", integer, "-0", "0", ""},
+		{"integer above", integer, "6", "", "must be at most 5"},
+		{"1e3 with a hint", free, "1e3", "", "must be written in plain digits: 1000"},
+		{"5.0 with a hint", free, "5.0", "", "must be written in plain digits: 5"},
+		{"1.5", free, "1.5", "", "must be a whole number in plain digits"},
+		{"largest", free, "9007199254740991", "9007199254740991", ""},
+		{"too large", free, "9007199254740992", "", "must be within ±9007199254740991"},
+		{"far too large", free, strings.Repeat("9", 70), "", "must be within ±9007199254740991"},
+		{"trailing junk", free, "42xyz", "", "is not a whole number; write it in plain digits like 42"},
+		{"separators", free, "1.000,5", "", "is not a whole number; leave out the separators"},
+		{"leading zeros", free, "007", "", "leave out the leading zeros"},
+		{"lone minus", free, "-", "", "is not a whole number"},
+		{"empty integer", free, "", "", "nothing was typed"},
+
+		{"true", boolean, "true", "true", ""},
+		{"Yes", boolean, "Yes", "true", ""},
+		{"n", boolean, "n", "false", ""},
+		{"nope", boolean, "nope", "", "must be yes or no"},
+		{"1", boolean, "1", "", "must be yes or no"},
+		{"blank after yes", boolean, "yes ", "", "ends with a blank"},
+		{"empty boolean", boolean, "", "", "must be yes or no"},
+
+		{"option by value", single, "production", `"production"`, ""},
+		{"option by label", single, "Production", `"production"`, ""},
+		{"value before label", single, "staging", `"staging"`, ""},
+		{"empty option value", single, "", `""`, ""},
+		{"other case", single, "PRODUCTION", "", `did you mean "production"?`},
+		{"blank around an option", single, "production ", "", "ends with a blank"},
+		{"no option", single, "moon", "", "is not one of the options"},
+
+		{"list", multi, "production,staging", `["production","staging"]`, ""},
+		{"list of one", multi, "production", `["production"]`, ""},
+		{"list by label", multi, "Production,Both", `["production","a,b"]`, ""},
+		{"option with a comma", multi, "a,b", `["a,b"]`, ""},
+		{"label with a comma", multi, "One, two,production", `["a","production"]`, ""},
+		{"empty list", multi, "", `[]`, ""},
+		{"blank after a comma", multi, "production, staging", "", "begins with a blank"},
+		{"twice", multi, "b,b", "", `holds "b" twice`},
+		{"too many", multi, "production,staging,a,b,production", "", "twice"},
+		{"unknown in a list", multi, "production,moon", "", "is not one of the options"},
+		{"a flood of commas", multi, strings.Repeat(",", 100000), "", "more than"},
+
+		{"date", date, "2026-01-31", `"2026-01-31"`, ""},
+		{"no date", date, "2026-02-30", "", "must be a calendar date such as 2026-01-31"},
+		{"unknown kind", Field{Kind: "x", Name: "f"}, "", "", "no known kind"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			v, err := ParseText(tc.fd, tc.text)
+			if (err == nil) != (tc.want != "") {
+				t.Fatalf("value %v, error %v", v, err)
+			}
+			if err != nil {
+				fe, ok := err.(FieldError)
+				if !ok || fe.Field != "f" || !strings.Contains(fe.Message, tc.says) {
+					t.Errorf("error %v, want one that says %q", err, tc.says)
+				}
+				return
+			}
+			if raw, _ := v.MarshalJSON(); string(raw) != tc.want {
+				t.Errorf("value %s, want %s", raw, tc.want)
+			}
+		})
+	}
+}
+
+func TestRemarks(t *testing.T) {
+	for in, want := range map[string][]string{
+		"plain text":          nil,
+		"one\ntwo":            nil,
+		" a":                  {"begins with a blank"},
+		"a\u00a0":             {"ends with a blank"},
+		"a\n":                 {"ends with a line break"},
+		"pass\u200bword":      {"holds a hidden character (U+200B zero width space) after 4 characters"},
+		" \u202e\n":           {"holds a hidden character (U+202E right-to-left override) after 1 character", "begins with a blank", "ends with a line break"},
+		"👩\u200d🚀":            nil,
+		"a\u0301\u0301\u200d": {"holds a hidden character (U+200D zero width joiner) after 3 characters"},
+		"a\ue123":             {"holds a hidden character (U+E123) after 1 character"},
+	} {
+		if got := Remarks(TextValue(in)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if Remarks(BoolValue(true)) != nil {
+		t.Error("a remark about a boolean")
+	}
+}
+
+func TestSet(t *testing.T) {
+	f := mustForm(t, one(
+		`{"kind":"integer","name":"count","label":"Count","required":true,"default":1}`,
+		`{"kind":"multi_select","name":"tags","label":"Tags","required":false,"minItems":2,"maxItems":3,"options":[{"value":"a","label":"A"},{"value":"b","label":"B"},{"value":"c","label":"C"}]}`,
+		`{"kind":"string","name":"a","label":"L","required":false}`,
+		`{"kind":"string","name":"a=b","label":"L","required":false}`,
+	))
+	for _, tc := range []struct {
+		name string
+		base Values
+		set  []string
+		want string
+		says string
+	}{
+		{"nothing", nil, nil, `{}`, ""},
+		{"typed by the field", nil, []string{"count=3"}, `{"count":3}`, ""},
+		{"over a default", f.Defaults(), []string{"count=3"}, `{"count":3}`, ""},
+		{"list with commas", nil, []string{"tags=a,b"}, `{"tags":["a","b"]}`, ""},
+		{"list repeated", nil, []string{"tags=a", "tags=b"}, `{"tags":["a","b"]}`, ""},
+		{"list replaces a base", Values{"tags": ListValue([]string{"c", "b"})}, []string{"tags=a", "tags=b"}, `{"tags":["a","b"]}`, ""},
+		{"list too short", nil, []string{"tags=a"}, "", "must have at least 2 choices, has 1"},
+		{"list twice the same", nil, []string{"tags=a", "tags=a"}, "", `holds "a" twice`},
+		{"empty text", nil, []string{"a="}, `{"a":""}`, ""},
+		{"equals sign in a value", nil, []string{"a=x=y"}, `{"a":"x=y"}`, ""},
+		{"equals sign in a name", nil, []string{"a=b=c"}, `{"a=b":"c"}`, ""},
+		{"twice", nil, []string{"count=1", "count=2"}, "", `"count": is set twice`},
+		{"wrong value", nil, []string{"count=x"}, "", `"count": is not a whole number`},
+		{"unknown name", nil, []string{"cuont=1"}, "", `"cuont": is not a field of this form; it asks for "count" (required), "tags", "a", "a=b"`},
+		{"no equals sign", nil, []string{"count"}, "", `"count" must be NAME=VALUE`},
+		{"all errors", nil, []string{"x=1", "count=y"}, "", "\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			vals, errs := f.Set(tc.base, tc.set)
+			if tc.says != "" {
+				if errs == nil || !strings.Contains(errs.Error(), tc.says) {
+					t.Errorf("errors %v, want %q", errs, tc.says)
+				}
+				return
+			}
+			raw, _ := vals.MarshalJSON()
+			if errs != nil || string(raw) != tc.want {
+				t.Errorf("values %s errors %v, want %s", raw, errs, tc.want)
+			}
+		})
+	}
+	if got := f.Missing(Values{"a": TextValue("")}); !reflect.DeepEqual(got, []string{"count"}) {
+		t.Errorf("missing %v", got)
+	}
+	if _, errs := (Form{}).Set(nil, []string{"a=1"}); !strings.Contains(errs.Error(), "it has no fields") {
+		t.Errorf("%v", errs)
+	}
+}
+
+func TestLooksSecret(t *testing.T) {
+	for _, s := range []string{
+		"password", "Password", "userPassword", "DB_PASSWORD", "pwd", "new password", "password2", "passphrase", "api_key", "apiKey", "APIKey", "X-API-Key", "API key",
+		"access token", "accessToken", "token", "auth-token", "GITHUB_TOKEN", "secret", "clientSecret", "private key", "cvv", "CVC", "card number", "creditCard",
+		"Credit card number", "otp", "PIN", "one-time code", "seed phrase", "iban", "Passwort", "contraseña", "パスワード", "пароль", "pass\u200bword", "ｐａｓｓｗｏｒｄ",
+		"Paste your API key here", "Bearer tokens",
+	} {
+		if !LooksSecret(Field{Kind: KindString, Name: "f", Label: s}) {
+			t.Errorf("%q does not look like a secret", s)
+		}
+	}
+	for _, s := range []string{
+		"name", "environment", "max_tokens", "maxTokens", "tokenizer", "passenger", "spinner", "pinned", "secretary", "keyboard", "key", "card", "compass", "opinion",
+		"passing", "authentic", "country code", "",
+	} {
+		if LooksSecret(Field{Kind: KindString, Name: s, Label: s, Description: s}) {
+			t.Errorf("%q looks like a secret", s)
+		}
+	}
+	if !LooksSecret(Field{Kind: KindString, Name: "x", Label: "X", Description: "your password"}) || !LooksSecret(Field{Kind: KindInteger, Name: "cvv"}) {
+		t.Error("description or number is not looked at")
+	}
+	for _, k := range []Kind{KindBoolean, KindSingleSelect, KindMultiSelect} {
+		if LooksSecret(Field{Kind: k, Name: "reset password"}) {
+			t.Errorf("a %s cannot take a secret", k)
+		}
+	}
+}
+
+func TestHasLink(t *testing.T) {
+	for _, s := range []string{
+		"see https://example.org", "HTTP://x", "ftp://h/x", "www.example.org", "go to evil.example/login now", "mailto:a@b.c", "example.com", "(bit.ly/x)",
+		"ht\u200btps://x", "javascript://%0a",
+	} {
+		if !HasLink(Form{Message: s}) {
+			t.Errorf("%q has no link", s)
+		}
+	}
+	for _, s := range []string{"", "plain", "a.b", "e.g. name@example.org", "12:30", "either/or", "v1.2/3", "main.go", "https: is needed", "a://"} {
+		if HasLink(Form{Message: s}) {
+			t.Errorf("%q has a link", s)
+		}
+	}
+	link := "https://x"
+	for name, f := range map[string]Form{
+		"requester":   {Requester: Requester{Name: link}},
+		"source":      {Requester: Requester{Source: link}},
+		"label":       {Fields: []Field{{Label: link}}},
+		"description": {Fields: []Field{{Description: link}}},
+		"option":      {Fields: []Field{{Options: []Option{{Label: link}}}}},
+		"option text": {Fields: []Field{{Options: []Option{{Description: link}}}}},
+	} {
+		if !HasLink(f) {
+			t.Errorf("a link in the %s is not seen", name)
+		}
+	}
+}
