@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"askback/internal/app"
+	_ "askback/internal/bginit" // before bubbletea's own init asks the terminal
 )
 
 func main() {

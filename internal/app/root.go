@@ -40,6 +40,7 @@ that --host names.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return runDefault(cmd.Context(), g) }
 	root.SetIn(e.stdin)
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)

@@ -1,0 +1,62 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"askback/mcpmgr"
+	"askback/mcpmgr/config"
+	"askback/tui/hostview"
+)
+
+// serversView shows the MCP servers to the terminal.
+type serversView struct {
+	side    *toolSide
+	reload  func() ([]config.Server, error) // nil: there is no file
+	changed <-chan struct{}
+}
+
+func newServersView(side *toolSide, reload func() ([]config.Server, error)) *serversView {
+	return &serversView{side: side, reload: reload, changed: side.changes.listen()}
+}
+
+func (v *serversView) Changed() <-chan struct{} { return v.changed }
+
+func (v *serversView) Servers() []hostview.Server {
+	list := v.side.mgr.Servers()
+	out := make([]hostview.Server, len(list))
+	for i, s := range list {
+		out[i] = hostview.Server{Name: s.Name, State: string(s.State), Ready: s.State == mcpmgr.StateReady, Error: s.Reason,
+			Era: s.Version, Tools: s.Tools, Stderr: s.Stderr}
+		if s.Era != "" {
+			out[i].Era = string(s.Era) + " " + s.Version
+		}
+	}
+	return out
+}
+
+func (v *serversView) Tools() []hostview.Tool {
+	list := v.side.mgr.Tools()
+	out := make([]hostview.Tool, len(list))
+	for i, t := range list {
+		out[i] = hostview.Tool{Server: t.Server, Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema}
+	}
+	return out
+}
+
+func (v *serversView) Restart(_ context.Context, name string) error {
+	return v.side.mgr.Reconnect(name)
+}
+
+// Reload reads the configuration again and changes only what has changed in it.
+func (v *serversView) Reload(context.Context) error {
+	if v.reload == nil {
+		return errors.New("there is no configuration file to read again")
+	}
+	servers, err := v.reload()
+	if err != nil {
+		return err
+	}
+	v.side.mgr.Apply(servers)
+	return nil
+}
