@@ -148,7 +148,7 @@ func (m *Model) start(text string) tea.Cmd {
 	m.log.browse = false
 	id := m.open
 	return m.request(func() tea.Msg {
-		t, err := m.ours.start(func() (hostview.Turn, error) { return m.backend.Start(m.ctx, id, text) })
+		t, err := m.ours.Start(func() (hostview.Turn, error) { return m.backend.Start(m.ctx, id, text) })
 		return started{session: id, text: text, turn: t, err: err}
 	})
 }
@@ -189,7 +189,7 @@ func (m *Model) stoppedTurn(msg stopped) {
 		m.say("the Turn could not be stopped: "+errorText(msg.err), true)
 		return
 	}
-	m.ours.saw(msg.turn)
+	m.ours.Saw(msg.turn)
 	if m.turn != nil && m.turn.TurnID == msg.turn.TurnID && msg.turn.Terminal() {
 		t := msg.turn
 		m.turn = &t

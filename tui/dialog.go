@@ -86,13 +86,19 @@ func hintRow(hints []hint, w int, th *theme.Theme) string {
 			sep = " " + th.Glyphs.Dot + " "
 		}
 		n := width(sep) + width(key) + 1 + width(h.does)
+		if used+n > w && h.key == "esc" { // the way out is told even where its word has no room
+			h.does = ""
+			n = width(sep) + width(key)
+		}
 		if used+n > w {
 			continue
 		}
 		used += n
 		b.WriteString(th.Dim.Render(sep))
 		b.WriteString(th.Key.Render(key))
-		b.WriteString(" " + h.does)
+		if h.does != "" {
+			b.WriteString(" " + h.does)
+		}
 	}
 	return b.String()
 }

@@ -27,7 +27,7 @@ func (formlayer) show(m *Model) {
 
 // openForm makes the view of an Interaction.
 func (m *Model) openForm(in hostview.Interaction, earlier draft.Answers) *formview.Model {
-	f := formview.New(formview.Request{ID: in.ID, Form: formOf(in, forms.Line(m.host.Address)), Earlier: earlier},
+	f := formview.New(formview.Request{ID: in.ID, Form: hostview.FormOf(in, forms.Line(m.host.Address)), Earlier: earlier},
 		formview.Options{Theme: m.th, Now: m.now})
 	f.Resize(m.w, m.h)
 	return f
@@ -122,7 +122,7 @@ func (m *Model) dropForm(id string) {
 
 // submit sends what review showed.
 func (m *Model) submit(e *entry, r forms.Result) tea.Cmd {
-	a, ok := answerOf(e.in, r)
+	a, ok := hostview.AnswerOf(e.in, r)
 	if !ok {
 		e.view.Refused("this kind of question cannot be dismissed; it goes on waiting, ctrl+f leaves it")
 		return nil

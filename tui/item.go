@@ -50,6 +50,7 @@ type item struct {
 	done, total        int
 	output             string // the last line it told
 	took               time.Duration
+	told               bool // the arguments stand in the person's own text already
 
 	cache      []string
 	cacheWidth int

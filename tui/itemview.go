@@ -105,7 +105,7 @@ func (it *item) drawTool(c columns, preview int, mark string, now time.Time, th 
 	}
 	out := []string{it.lead(c, 0, clipMiddle(it.tool, c.who-1), mark, th) + spread(head+paint.Render(state), th.Dim.Render(clock), c.text)}
 	indent := it.lead(c, 1, "", mark, th)
-	if it.args != "" && it.args != "{}" {
+	if it.args != "" && it.args != "{}" && !it.told {
 		out = append(out, indent+th.Dim.Render(clip(it.args, c.text)))
 	}
 	if it.live() {

@@ -38,7 +38,7 @@ type Model struct {
 	opening string // the one that was asked for
 	turn    *hostview.Turn
 	queued  int
-	ours    *ourTurns
+	ours    *hostview.Started
 	stopped map[string]bool // Turns that we have asked to stop
 
 	log    *transcript
@@ -72,7 +72,7 @@ type terminalIO interface {
 func newModel(ctx context.Context, o Options, io terminalIO) *Model {
 	m := &Model{
 		opt: o, ctx: ctx, backend: o.Backend, servers: o.Servers, clock: o.Clock, th: o.Theme, io: io,
-		links: map[hostview.Link]hostview.Connection{}, ours: newOurTurns(), stopped: map[string]bool{},
+		links: map[hostview.Link]hostview.Connection{}, ours: hostview.NewStarted(), stopped: map[string]bool{},
 		log: newTranscript(), comp: newComposer(), queue: newQueue(), queues: map[string]*queue{},
 		asked: map[string]bool{}, w: 80, h: 24,
 	}
@@ -98,7 +98,7 @@ func (m *Model) now() time.Time { return m.clock.Now() }
 func (m *Model) running() bool { return m.turn != nil && !m.turn.Terminal() }
 
 // callOpen says whether leaving would end or leave behind something.
-func (m *Model) callOpen() bool { return m.running() || m.ours.busy() }
+func (m *Model) callOpen() bool { return m.running() || m.ours.Busy() }
 
 func (m *Model) session() (hostview.Session, bool) {
 	for _, s := range m.sessions {

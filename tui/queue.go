@@ -145,11 +145,11 @@ func (q *queue) outcome(id string, o hostview.Outcome) (text string) {
 	}
 	name := askedBy(e.in)
 	if o.Status == hostview.StatusAnswered {
-		ours := e.answer != nil && sameAnswer(*e.answer, o.Answer)
+		ours := e.answer != nil && hostview.SameAnswer(*e.answer, o.Answer)
 		if ours && e.in.Kind == hostview.KindForm {
 			q.remember(e.in, o.Answer.Form)
 		}
-		r := answerResult(e.in, o.Answer)
+		r := hostview.ResultOf(e.in, o.Answer)
 		if ours || e.view.Answered(r) {
 			q.drop(id)
 			return ""
@@ -158,9 +158,9 @@ func (q *queue) outcome(id string, o hostview.Outcome) (text string) {
 			q.drop(id)
 		}
 		q.place()
-		return name + ": answered elsewhere (" + actionText(r.Action) + ")"
+		return name + ": answered elsewhere (" + hostview.ActionName(r.Action) + ")"
 	}
-	why := closure(o)
+	why := hostview.WhyEnded(o)
 	e.view.Closed(why)
 	if !e.seen && !e.view.Touched() {
 		q.drop(id)
@@ -207,40 +207,5 @@ func askedBy(in hostview.Interaction) string {
 	if in.Kind == hostview.KindForm {
 		return forms.Line(in.Form.Requester.Name)
 	}
-	return kindText(in.Kind)
-}
-
-func actionText(a forms.Action) string {
-	switch a {
-	case forms.ActionAccept:
-		return "accepted"
-	case forms.ActionDecline:
-		return "declined"
-	}
-	return "dismissed"
-}
-
-// closure says why an Interaction ended without an answer.
-func closure(o hostview.Outcome) string {
-	switch o.Status {
-	case hostview.StatusGone:
-		return "the Host does not know this form any more"
-	case hostview.StatusUnknown:
-		return "it ended; the Host did not say how"
-	}
-	switch o.Reason {
-	case "turn_stopped":
-		return "closed: the Turn was stopped"
-	case "turn_terminal":
-		return "closed: the Turn has ended"
-	case "timed_out":
-		return "closed: nobody answered in time"
-	case "host_restarted":
-		return "closed: the Host was restarted"
-	case "producer_cancelled":
-		return "closed: the tool withdrew it"
-	case "provider_disconnected":
-		return "closed: the provider of the tool was lost"
-	}
-	return "closed: " + forms.Line(o.Reason)
+	return hostview.KindName(in.Kind)
 }

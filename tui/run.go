@@ -77,7 +77,7 @@ func runScreen(ctx context.Context, o Options) (Outcome, error) {
 	end(nil)
 	if o.Servers != nil {
 		stop, cancel := context.WithTimeout(alive, stopTime)
-		out.Stopped = model.ours.stop(stop, o.Backend)
+		out.Stopped = model.ours.StopAll(stop, o.Backend)
 		cancel()
 	}
 	release()

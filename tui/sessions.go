@@ -30,25 +30,8 @@ func (m *Model) catalog(e hostview.Catalog) tea.Cmd {
 	return nil
 }
 
-// FindSession is the session that a person means: by its id, or by its name where only one has it.
-func findSession(all []hostview.Session, want string) (hostview.Session, int) {
-	var named []hostview.Session
-	for _, s := range all {
-		if s.ID == want {
-			return s, 1
-		}
-		if s.Name == want {
-			named = append(named, s)
-		}
-	}
-	if len(named) == 1 {
-		return named[0], 1
-	}
-	return hostview.Session{}, len(named)
-}
-
 func (m *Model) openNamed(want string) tea.Cmd {
-	s, n := findSession(m.sessions, want)
+	s, n := hostview.FindSession(m.sessions, want)
 	switch n {
 	case 1:
 		return m.openSession(s.ID)
@@ -159,7 +142,7 @@ func (m *Model) createSession(name string) tea.Cmd {
 }
 
 func (m *Model) removeSession(id string) tea.Cmd {
-	s, n := findSession(m.sessions, id)
+	s, n := hostview.FindSession(m.sessions, id)
 	if n != 1 {
 		return nil
 	}
@@ -167,7 +150,7 @@ func (m *Model) removeSession(id string) tea.Cmd {
 }
 
 func (m *Model) setMode(id, mode string) tea.Cmd {
-	s, n := findSession(m.sessions, id)
+	s, n := hostview.FindSession(m.sessions, id)
 	if n != 1 {
 		return nil
 	}

@@ -71,7 +71,9 @@ func (t *transcript) add(e hostview.Rows) {
 	}
 	for _, r := range e.Rows {
 		if shown(r) {
-			t.find(rowKey(r)).apply(r)
+			it := t.find(rowKey(r))
+			it.apply(r)
+			it.told = it.told || t.says(r.TurnID, it.args)
 		}
 		t.turnEnded(r)
 	}
@@ -79,6 +81,19 @@ func (t *transcript) add(e hostview.Rows) {
 
 // localKey begins the keys of what we say ourselves.
 const localKey = "local:"
+
+// says whether the person's text of a Turn, which is one of the last items, holds a call's arguments.
+func (t *transcript) says(turn, args string) bool {
+	if args == "" {
+		return false
+	}
+	for i := len(t.items) - 1; i >= max(0, len(t.items)-32); i-- {
+		if it := t.items[i]; it.kind == itemUser && it.turn == turn {
+			return strings.HasPrefix(it.text, "/call ") && strings.Contains(it.text, args)
+		}
+	}
+	return false
+}
 
 // local returns the items that the Host does not know.
 func (t *transcript) local() []*item {

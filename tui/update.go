@@ -121,7 +121,7 @@ func (m *Model) connection(e hostview.Connection) {
 func (m *Model) projection(e hostview.Projection) tea.Cmd {
 	m.turn, m.queued = e.Turn, e.Queued
 	if e.Turn != nil {
-		m.ours.saw(*e.Turn)
+		m.ours.Saw(*e.Turn)
 		if e.Turn.Terminal() {
 			m.log.endTurn(e.Turn.TurnID)
 			delete(m.stopped, e.Turn.TurnID)

@@ -138,18 +138,21 @@ func (m *Model) baseHints() []hint {
 	if m.log.browse {
 		return []hint{{"enter", "in full"}, {"up/down", "choose"}, {"esc", "back"}}
 	}
+	send, stop := hint{"enter", "send"}, hint{"ctrl+c", "stop"}
+	tools, helps := hint{"ctrl+t", "tools"}, hint{"?", "help"}
+	form := hint{"ctrl+f", fmt.Sprintf("form (%d)", m.queue.waiting())}
 	var out []hint
-	n := m.queue.waiting()
-	if n > 0 {
-		out = append(out, hint{"ctrl+f", fmt.Sprintf("form (%d)", n)})
-	}
 	switch {
+	case m.queue.waiting() > 0 && m.w < 60:
+		out = []hint{form, stop, helps, tools}
+	case m.queue.waiting() > 0:
+		out = []hint{tools, form, stop, helps}
 	case m.running():
-		out = append(out, hint{"ctrl+c", "stop"})
+		out = []hint{stop, tools, helps}
 	default:
-		out = append(out, hint{"enter", "send"})
+		out = []hint{send, tools, helps}
 	}
-	out = append(out, hint{"ctrl+t", "tools"}, hint{"?", "help"}, hint{"ctrl+g", "sessions"}, hint{"ctrl+r", "servers"}, hint{"ctrl+q", "quit"}, hint{"tab", "transcript"})
+	out = append(out, hint{"ctrl+g", "sessions"}, hint{"ctrl+r", "servers"}, hint{"ctrl+q", "quit"}, hint{"tab", "transcript"})
 	if m.w >= 100 {
 		out = append(out, hint{"ctrl+o", "Host"}, hint{"ctrl+y", "log"})
 	}
@@ -168,32 +171,32 @@ func (m *Model) statusRow() string {
 	}
 	servers, tools := m.serverText()
 	waits := m.elsewhere()
-	long := []string{"askback"}
+	where := state
 	if host != "" {
-		long = append(long, "host "+clipMiddle(host, max(12, m.w/3))+" "+m.th.Glyphs.Dot+" "+state)
-	} else {
-		long = append(long, state)
+		where = "host " + clipMiddle(host, max(12, m.w/3)) + " " + m.th.Glyphs.Dot + " " + state
 	}
 	if session != "" {
-		long = append(long, "session "+clipMiddle(session, max(10, m.w/4)))
+		session = clipMiddle(session, max(8, m.w/4))
 	}
+	named := ""
+	if session != "" {
+		named = "session " + session
+	}
+	long, short := "", ""
 	if servers != "" {
-		long = append(long, "servers "+servers+" "+m.th.Glyphs.Dot+" tools "+tools)
+		long = "servers " + servers + " " + m.th.Glyphs.Dot + " tools " + tools
+		short = servers + " servers"
 	}
-	if waits != "" {
-		long = append(long, waits)
+	for _, row := range []string{
+		joined([]string{"askback", where, named, long, waits}, "   "),
+		joined([]string{where, named, long, waits}, "   "),
+		joined([]string{where, session, short, waits}, " "+m.th.Glyphs.Dot+" "),
+	} {
+		if width(row) <= m.w {
+			return m.paintStatus(row)
+		}
 	}
-	if row := strings.Join(long, "   "); width(row) <= m.w {
-		return m.paintStatus(row)
-	}
-	short := []string{state, clipMiddle(session, max(8, m.w/3))}
-	if servers != "" {
-		short = append(short, servers+" servers")
-	}
-	if waits != "" {
-		short = append([]string{waits}, short...)
-	}
-	return m.paintStatus(clip(joined(short, " "+m.th.Glyphs.Dot+" "), m.w))
+	return m.paintStatus(clip(joined([]string{waits, state, session, short}, " "+m.th.Glyphs.Dot+" "), m.w))
 }
 
 func joined(parts []string, sep string) string {

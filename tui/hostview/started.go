@@ -1,31 +1,30 @@
-package tui
+package hostview
 
 import (
 	"context"
 	"sync"
-
-	"askback/tui/hostview"
 )
 
-// ourTurns are the Turns that this run has started and that have not ended. A start that is under way when
+// Started are the Turns that this run has started and that have not ended. A start that is under way when
 // the program ends is waited for, so that no Turn is left behind unknown. All methods may be called from any
 // goroutine.
-type ourTurns struct {
+type Started struct {
 	mu       sync.Mutex
 	starting int
 	idle     chan struct{} // closed when nothing is starting
-	live     map[string]hostview.Turn
+	live     map[string]Turn
 	ended    map[string]bool // ended before its start was answered
 }
 
-func newOurTurns() *ourTurns {
+// NewStarted returns an empty one.
+func NewStarted() *Started {
 	idle := make(chan struct{})
 	close(idle)
-	return &ourTurns{idle: idle, live: map[string]hostview.Turn{}, ended: map[string]bool{}}
+	return &Started{idle: idle, live: map[string]Turn{}, ended: map[string]bool{}}
 }
 
-// start runs a start and keeps its Turn.
-func (o *ourTurns) start(f func() (hostview.Turn, error)) (hostview.Turn, error) {
+// Start runs a start and keeps its Turn.
+func (o *Started) Start(f func() (Turn, error)) (Turn, error) {
 	o.mu.Lock()
 	if o.starting == 0 {
 		o.idle = make(chan struct{})
@@ -45,8 +44,8 @@ func (o *ourTurns) start(f func() (hostview.Turn, error)) (hostview.Turn, error)
 	return t, err
 }
 
-// saw takes what the Host tells of a Turn.
-func (o *ourTurns) saw(t hostview.Turn) {
+// Saw takes what the Host tells of a Turn.
+func (o *Started) Saw(t Turn) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if t.Terminal() {
@@ -61,14 +60,15 @@ func (o *ourTurns) saw(t hostview.Turn) {
 	}
 }
 
-func (o *ourTurns) busy() bool {
+// Busy says whether a Turn of ours runs or is being started.
+func (o *Started) Busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.starting > 0 || len(o.live) > 0
 }
 
-// stop stops every Turn that is left, at once, and returns those.
-func (o *ourTurns) stop(ctx context.Context, b hostview.Turns) []hostview.Turn {
+// StopAll stops every Turn that is left, at once, and returns those.
+func (o *Started) StopAll(ctx context.Context, b Turns) []Turn {
 	o.mu.Lock()
 	idle := o.idle
 	o.mu.Unlock()
@@ -77,7 +77,7 @@ func (o *ourTurns) stop(ctx context.Context, b hostview.Turns) []hostview.Turn {
 	case <-ctx.Done():
 	}
 	o.mu.Lock()
-	var left []hostview.Turn
+	var left []Turn
 	for _, t := range o.live {
 		left = append(left, t)
 	}

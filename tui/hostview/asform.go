@@ -1,11 +1,11 @@
-package tui
+package hostview
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"askback/forms"
-	"askback/tui/hostview"
 )
 
 // The Interactions of a Host that are no forms are shown as forms: what they ask becomes fields, and the
@@ -22,40 +22,41 @@ const (
 	valueDeny     = "deny"
 )
 
-func kindText(k hostview.Kind) string {
+// KindName is what a kind is called.
+func KindName(k Kind) string {
 	switch k {
-	case hostview.KindQuestion:
+	case KindQuestion:
 		return "question"
-	case hostview.KindPermission:
+	case KindPermission:
 		return "permission"
-	case hostview.KindBoundary:
+	case KindBoundary:
 		return "sandbox boundary"
 	}
 	return forms.Line(string(k))
 }
 
-// formOf is the form that asks what an Interaction asks.
-func formOf(in hostview.Interaction, host string) forms.Form {
-	if in.Kind == hostview.KindForm {
+// FormOf is the form that asks what an Interaction asks.
+func FormOf(in Interaction, host string) forms.Form {
+	if in.Kind == KindForm {
 		return in.Form
 	}
-	f := forms.Form{Requester: forms.Requester{Name: kindText(in.Kind), Source: "the agent of " + host}}
+	f := forms.Form{Requester: forms.Requester{Name: KindName(in.Kind), Source: "the agent of " + host}}
 	switch in.Kind {
-	case hostview.KindQuestion:
+	case KindQuestion:
 		f.Message, f.Fields = questionFields(in.Questions)
-	case hostview.KindPermission:
+	case KindPermission:
 		f.Message = "The agent asks for permission.\n" + in.Prompt
 		f.Fields = []forms.Field{decisionField(
 			forms.Option{Value: valueAllow, Label: "allow once"},
 			forms.Option{Value: valueTurn, Label: "allow for the rest of this Turn"},
 			forms.Option{Value: valueDeny, Label: "deny"})}
-	case hostview.KindBoundary:
+	case KindBoundary:
 		f.Message = boundaryText(in.Boundary)
 		f.Fields = []forms.Field{decisionField(
 			forms.Option{Value: valueAllow, Label: "allow"},
 			forms.Option{Value: valueDeny, Label: "deny"})}
 	default:
-		f.Message = "The Host asks something that this program does not know (" + kindText(in.Kind) + "). It can be answered from another program."
+		f.Message = "The Host asks something that this program does not know (" + KindName(in.Kind) + "). It can be answered from another program."
 	}
 	return f
 }
@@ -65,13 +66,13 @@ func decisionField(options ...forms.Option) forms.Field {
 }
 
 // questionFields makes two fields of a question: one of its suggestions, or an answer in one's own words.
-func questionFields(qs []hostview.Question) (message string, fields []forms.Field) {
+func questionFields(qs []Question) (message string, fields []forms.Field) {
 	message = "The agent asks. What is left out is skipped."
 	for i, q := range qs {
-		n := itoa(i + 1)
+		n := strconv.Itoa(i + 1)
 		pick := forms.Field{Kind: forms.KindSingleSelect, Name: "pick" + n, Label: bound(q.Text, 256)}
 		for k, c := range q.Options {
-			pick.Options = append(pick.Options, forms.Option{Value: itoa(k), Label: bound(c.Label, 256), Description: bound(c.Description, 512)})
+			pick.Options = append(pick.Options, forms.Option{Value: strconv.Itoa(k), Label: bound(c.Label, 256), Description: bound(c.Description, 512)})
 		}
 		if pick.Label != q.Text {
 			message += "\n" + n + ". " + q.Text
@@ -97,7 +98,7 @@ func bound(s string, n int) string {
 	return strings.ToValidUTF8(s[:n-len("…")], "") + "…"
 }
 
-func boundaryText(b hostview.Boundary) string {
+func boundaryText(b Boundary) string {
 	var t strings.Builder
 	t.WriteString("The agent wants to go beyond the sandbox.")
 	if b.Justification != "" {
@@ -112,15 +113,15 @@ func boundaryText(b hostview.Boundary) string {
 	return t.String()
 }
 
-// answerOf is the answer that a filled form stands for. ok is false where the person's decision has no answer
+// AnswerOf is the answer that a filled form stands for. ok is false where the person's decision has no answer
 // in this kind: it stays pending.
-func answerOf(in hostview.Interaction, r forms.Result) (a hostview.Answer, ok bool) {
+func AnswerOf(in Interaction, r forms.Result) (a Answer, ok bool) {
 	a.Kind = in.Kind
 	switch in.Kind {
-	case hostview.KindForm:
+	case KindForm:
 		a.Form = r
 		return a, true
-	case hostview.KindQuestion:
+	case KindQuestion:
 		a.Answers = make([]*string, len(in.Questions))
 		if r.Action == forms.ActionCancel {
 			return a, false
@@ -131,7 +132,7 @@ func answerOf(in hostview.Interaction, r forms.Result) (a hostview.Answer, ok bo
 			}
 		}
 		return a, true
-	case hostview.KindPermission, hostview.KindBoundary:
+	case KindPermission, KindBoundary:
 		if r.Action == forms.ActionCancel {
 			return a, false
 		}
@@ -146,8 +147,8 @@ func answerOf(in hostview.Interaction, r forms.Result) (a hostview.Answer, ok bo
 	return a, false
 }
 
-func questionAnswer(q hostview.Question, i int, v forms.Values) *string {
-	n := itoa(i + 1)
+func questionAnswer(q Question, i int, v forms.Values) *string {
+	n := strconv.Itoa(i + 1)
 	if own := v["own"+n].Text(); own != "" {
 		return &own
 	}
@@ -156,30 +157,30 @@ func questionAnswer(q hostview.Question, i int, v forms.Values) *string {
 		return nil
 	}
 	for k, c := range q.Options {
-		if itoa(k) == pick.Text() {
+		if strconv.Itoa(k) == pick.Text() {
 			return &c.Label
 		}
 	}
 	return nil
 }
 
-// answerResult is the filled form that stands for an answer, so that the Host's canonical answer can be
+// ResultOf is the filled form that stands for an answer, so that the Host's canonical answer can be
 // compared and shown.
-func answerResult(in hostview.Interaction, a hostview.Answer) forms.Result {
-	if in.Kind == hostview.KindForm {
+func ResultOf(in Interaction, a Answer) forms.Result {
+	if in.Kind == KindForm {
 		return a.Form
 	}
 	v := forms.Values{}
 	switch in.Kind {
-	case hostview.KindQuestion:
+	case KindQuestion:
 		for i, text := range a.Answers {
 			if text == nil || i >= len(in.Questions) {
 				continue
 			}
-			n, name := itoa(i+1), ""
+			n, name := strconv.Itoa(i+1), ""
 			for k, c := range in.Questions[i].Options {
 				if c.Label == *text {
-					name = itoa(k)
+					name = strconv.Itoa(k)
 				}
 			}
 			if name != "" {
@@ -188,7 +189,7 @@ func answerResult(in hostview.Interaction, a hostview.Answer) forms.Result {
 				v["own"+n] = forms.TextValue(*text)
 			}
 		}
-	case hostview.KindPermission, hostview.KindBoundary:
+	case KindPermission, KindBoundary:
 		switch {
 		case a.Allow && a.Remember:
 			v[fieldDecision] = forms.TextValue(valueTurn)
@@ -201,8 +202,8 @@ func answerResult(in hostview.Interaction, a hostview.Answer) forms.Result {
 	return forms.Result{Action: forms.ActionAccept, Values: v}
 }
 
-// sameAnswer says whether two answers decide the same.
-func sameAnswer(a, b hostview.Answer) bool {
+// SameAnswer says whether two answers decide the same.
+func SameAnswer(a, b Answer) bool {
 	if a.Kind != b.Kind || a.Allow != b.Allow || a.Remember != b.Remember || len(a.Answers) != len(b.Answers) {
 		return false
 	}
@@ -211,5 +212,5 @@ func sameAnswer(a, b hostview.Answer) bool {
 			return false
 		}
 	}
-	return a.Kind != hostview.KindForm || forms.Equivalent(a.Form, b.Form)
+	return a.Kind != KindForm || forms.Equivalent(a.Form, b.Form)
 }
