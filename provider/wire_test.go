@@ -71,6 +71,7 @@ type rig struct {
 	published chan Publication
 	session   string
 	turns     int
+	ended     map[string]bool // Turns seen to end
 }
 
 func newRig(t *testing.T, tools *fake, dialects ...protocol.Dialect) *rig {
@@ -91,7 +92,7 @@ func newRig(t *testing.T, tools *fake, dialects ...protocol.Dialect) *rig {
 		URL: "ws://host", NetDial: l.DialContext, Token: func() (string, error) { return token, nil },
 		InstanceID: "instance", Dialects: dialects,
 	}
-	r := &rig{t: t, tools: tools, published: make(chan Publication, 16)}
+	r := &rig{t: t, tools: tools, published: make(chan Publication, 16), ended: map[string]bool{}}
 	r.provider = New(Options{Tools: tools, Published: func(p Publication) { r.published <- p }})
 	r.client = hostclient.NewProvider(opts, r.provider)
 	viewOpts := opts
@@ -164,6 +165,9 @@ func next[E hostclient.Event](r *rig, want func(E) bool) E {
 		if err != nil {
 			r.t.Fatalf("no %T came: %v", *new(E), err)
 		}
+		if c, ok := e.(hostclient.SessionChanged); ok && c.Snapshot.RootTurn != nil && c.Snapshot.RootTurn.Status.Terminal() {
+			r.ended[c.Snapshot.RootTurn.TurnID] = true
+		}
 		if got, ok := e.(E); ok && want(got) {
 			return got
 		}
@@ -186,6 +190,9 @@ func (r *rig) rows(count int) (rows []protocol.Row) {
 				rows = append(rows, row.Row)
 			}
 		}
+	}
+	for id := fmt.Sprint("t", r.turns); !r.ended[id]; {
+		next(r, func(hostclient.SessionChanged) bool { return true })
 	}
 	return rows
 }
