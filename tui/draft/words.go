@@ -141,7 +141,7 @@ const (
 func (f *Field) Summary() string {
 	switch {
 	case f.IsText() && f.text != "":
-		return forms.Block(f.text) // also a text that is no value: what was typed stays in sight
+		return visible(f.text) // also a text that is no value: what was typed stays in sight
 	case f.SendsEmpty() && f.IsText():
 		return EmptyText
 	case f.SendsEmpty():
@@ -149,11 +149,21 @@ func (f *Field) Summary() string {
 	case f.Spec.Kind == forms.KindMultiSelect && f.Picks() > 0:
 		return f.pickedLabels()
 	case f.choice != None:
-		return f.Labels()[f.choice]
+		return visible(f.labels[f.choice])
 	case f.Spec.Required:
 		return NoAnswer
 	}
 	return LeftOut
+}
+
+// visible is a text safe to show, in quotes where blanks at its ends would not be seen, or where it could be taken for
+// one of our own words in parentheses.
+func visible(s string) string {
+	shown := forms.Block(s)
+	if strings.TrimSpace(shown) != shown || strings.HasPrefix(shown, "(") {
+		return `"` + shown + `"`
+	}
+	return shown
 }
 
 // pickedLabels follows the order in which the values will be sent.
@@ -161,7 +171,7 @@ func (f *Field) pickedLabels() string {
 	v, _ := f.Value()
 	var out []string
 	for _, s := range v.List() {
-		out = append(out, f.Shown.Options[f.option(s)].Label)
+		out = append(out, visible(f.labels[f.option(s)]))
 	}
 	return strings.Join(out, ", ")
 }
@@ -241,6 +251,9 @@ func (f *Field) Words(v forms.Value) string {
 		if v.Text() == "" {
 			return EmptyText
 		}
+		if f.IsText() {
+			return visible(v.Text())
+		}
 		return f.optionWords(v.Text())
 	case forms.Num:
 		return v.Number().String()
@@ -264,7 +277,7 @@ func (f *Field) Words(v forms.Value) string {
 
 func (f *Field) optionWords(s string) string {
 	if i := f.option(s); i != None {
-		return f.Shown.Options[i].Label
+		return visible(f.labels[i])
 	}
-	return forms.Block(s)
+	return visible(s)
 }

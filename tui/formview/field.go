@@ -68,16 +68,20 @@ func unbound() *huh.KeyMap {
 
 // toInput gives the input the draft's text, flattened: a default with line breaks is sent as it came unless edited.
 func (f *field) toInput() {
-	text, breaks, hidden := flat(f.d.Text())
-	f.seen = text
-	v := text
+	f.seen, _, _ = flat(f.d.Text())
+	v := f.seen
 	f.input.Value(&v)
-	switch {
-	case breaks:
-		f.note = "holds line breaks; typing here turns them into spaces"
-	case hidden:
-		f.note = "holds hidden characters; typing here drops them"
+}
+
+// odd says what of the text the input cannot show.
+func (f *field) odd() string {
+	if f.input == nil || f.d.Text() == f.seen {
+		return ""
 	}
+	if _, breaks, _ := flat(f.d.Text()); breaks {
+		return "holds line breaks; typing makes them spaces"
+	}
+	return "holds hidden characters; typing drops them"
 }
 
 // changed forgets what was drawn and checked.
@@ -180,20 +184,19 @@ func (f *field) pull() {
 
 // sync draws the widget from the draft again, after a key of ours changed it.
 func (f *field) sync() {
-	f.note = ""
 	if f.input != nil {
 		f.toInput()
 	} else {
 		f.list.setFilter("")
 		f.list.toChoice()
 	}
+	f.note = f.odd()
 	f.changed()
 }
 
 // Focus implements huh.Field.
 func (f *field) Focus() tea.Cmd {
-	f.focused = true
-	f.rows = nil
+	f.focused, f.rows, f.note = true, nil, f.odd()
 	if f.input != nil {
 		f.input.Focus()
 	}

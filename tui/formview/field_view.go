@@ -169,8 +169,10 @@ func (f *field) state(room, width int) string {
 	}
 	short, long := f.d.State(""), f.d.State(leaveOutKey)
 	switch {
-	case more[0] == "" || cells(long)+cells(more[0])+3 <= width:
+	case cells(long)+cells(more[0])+3 <= width || more[0] == "" && cells(long) <= width:
 		short = long
+	case f.d.SendsEmpty():
+		more = nil
 	case cells(short)+cells(more[0])+3 > width && f.d.Mark() == "":
 		short = "" // the rest of the field shows it
 	}

@@ -31,7 +31,7 @@ func (m *Model) header() header {
 	if forms.HasLink(m.req.Form) {
 		notice = append(notice, "the text holds a link")
 		if len(secrets) > 0 && m.w < wide {
-			notice[1] = "holds a link"
+			notice[1] = "has a link"
 		}
 	}
 	if len(secrets) > 0 {

@@ -35,7 +35,7 @@ func (m *Model) hints() []hint {
 		edit := hint{key: "e", does: "edit"}
 		switch {
 		case len(m.review.wrong) > 0:
-			return []hint{{key: "enter", does: "put right"}, edit, decline, back}
+			return []hint{{key: "enter", does: "put right", brief: "fix"}, edit, decline, back}
 		case m.req.Arguments:
 			submit.does = "call"
 			return []hint{submit, edit, back}
@@ -43,8 +43,13 @@ func (m *Model) hints() []hint {
 		return []hint{submit, edit, decline, back, {key: "tab", does: "choose a field"}, leave}
 	case single:
 		hs := []hint{submit, decline, dismiss, all, leave}
+		if m.req.Arguments {
+			hs = []hint{{key: "s", does: "call"}, {key: "esc", does: "leave"}, all}
+		}
 		if m.form != nil {
-			hs = append([]hint{{key: "y/n", does: "choose"}}, hs...)
+			if m.w >= wide { // else the row above says it
+				hs = append([]hint{{key: "y/n", does: "choose"}}, hs...)
+			}
 			if !m.current().d.Spec.Required {
 				hs = append(hs, out)
 			}

@@ -17,12 +17,13 @@ func (m *Model) key(k tea.KeyMsg) Action {
 		return nil
 	}
 	m.status = ""
+	if k.String() == "ctrl+f" && m.stage != settled {
+		m.detail = nil
+		return Leave{m.req.ID}
+	}
 	if m.detail != nil {
 		m.detailKey(k)
 		return nil
-	}
-	if k.String() == "ctrl+f" && m.stage != settled {
-		return Leave{m.req.ID}
 	}
 	switch m.stage {
 	case filling:
@@ -72,6 +73,9 @@ func (m *Model) fillingKey(k tea.KeyMsg) Action {
 	case "enter":
 		m.enter(f)
 	case "tab":
+		if m.idx == len(m.fields)-1 {
+			m.status = "the last field: ctrl+s reviews"
+		}
 		m.focus(m.idx + 1)
 	case "shift+tab":
 		m.focus(m.idx - 1)
@@ -93,13 +97,14 @@ func (m *Model) fillingKey(k tea.KeyMsg) Action {
 // enter takes the row under the cursor of a select and goes on; on the last field it opens the review. A required select
 // without a cursor keeps the focus: there is nothing to take.
 func (m *Model) enter(f *field) {
-	if f.input != nil && m.now().Sub(m.multiRune) < imePause {
+	if m.now().Sub(m.multiRune) < imePause {
 		f.note = "an enter right after a burst of text is ignored"
 		f.changed()
 		return
 	}
 	if f.list != nil && !f.list.multi {
 		if !f.list.take() {
+			m.status = "no row is chosen: up, down, or type"
 			return
 		}
 		f.changed()

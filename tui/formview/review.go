@@ -71,13 +71,21 @@ func (r *review) problem(index int) string {
 	return strings.Join(out, "; ")
 }
 
+// maxWrongRows is how much of a wrong text a review shows.
+const maxWrongRows = 4
+
 func reviewRows(i int, f *draft.Field, problem string, width int) []reviewRow {
 	text := f.Shown.Label + ": " + f.Summary()
 	if mark := f.Mark(); mark != "" {
 		text += " (" + mark + ")"
 	}
+	lines := wrap(text, width-2)
+	if problem != "" && len(lines) > maxWrongRows {
+		lines = lines[:maxWrongRows] // it is not sent as it is; what is wrong must be in sight
+		lines[maxWrongRows-1] = cutOff(lines[maxWrongRows-1], width-2)
+	}
 	var out []reviewRow
-	for n, line := range wrap(text, width-2) {
+	for n, line := range lines {
 		if n > 0 {
 			line = "  " + line
 		}

@@ -86,7 +86,11 @@ func (m *Model) fillingBody() []string {
 
 func (m *Model) singleBody() []string {
 	if m.form == nil {
-		return append([]string{""}, wrap("No values are asked for. To submit is to say yes.", m.w-1)...)
+		text := "No values are asked for. To submit is to say yes."
+		if m.req.Arguments {
+			text = "This tool takes no arguments."
+		}
+		return append([]string{""}, wrap(text, m.w-1)...)
 	}
 	return m.current().lines()
 }
@@ -158,6 +162,8 @@ func (m *Model) where() string {
 		parts = append(parts, "^g shows all text")
 	case m.textIsCut():
 		parts = append(parts, "ctrl+g shows all the text")
+	case m.draft.FromEarlier() && m.w < wide:
+		parts = append(parts, "from your last answers")
 	case m.draft.FromEarlier():
 		parts = append(parts, "starts from your last answers")
 	}
@@ -176,6 +182,9 @@ func (m *Model) textIsCut() bool { return !m.messageWhole || !m.current().whole 
 
 // singlePlace says what s would send, on the form that is its own review.
 func (m *Model) singlePlace() string {
+	if m.form == nil && m.req.Arguments {
+		return "s calls the tool"
+	}
 	if m.form == nil {
 		return "s sends your yes"
 	}
