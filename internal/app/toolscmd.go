@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"askback/forms"
+	"askback/mcpmgr"
+)
+
+func newTools(g *globals) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "tools [SERVER]",
+		Short:   "List the tools of the configured servers",
+		Example: "  askback tools\n  askback tools demo --json",
+		Args:    usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := withSignals(cmd.Context())
+			defer stop()
+			return runTools(ctx, g, args, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+// runTools lists what it can. A server that cannot be reached is told on stderr and makes the exit code 5.
+func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error {
+	f, err := g.loadServers()
+	if err != nil {
+		return err
+	}
+	servers := f.Servers
+	if len(args) == 1 {
+		s, ok := f.Server(args[0])
+		if !ok {
+			return &exitError{code: exitUnreachable, err: fmt.Errorf("no server is named %q in %s", args[0], f.Path)}
+		}
+		servers = servers[:0:0]
+		servers = append(servers, s)
+	}
+	log, closeLog, err := g.logger(nil)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	side := g.startTools(servers, log)
+	defer side.close()
+	failures := make([]error, len(servers))
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		wg.Go(func() { failures[i] = side.ready(ctx, s.Name) })
+	}
+	wg.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := printTools(g, side.mgr.Tools(), asJSON); err != nil {
+		return err
+	}
+	var last error
+	for _, err := range failures {
+		if err != nil {
+			fmt.Fprintf(g.env.stderr, "askback: %v\n", err)
+			last = &exitError{code: exitUnreachable, silent: true, err: err}
+		}
+	}
+	return last
+}
+
+func printTools(g *globals, tools []mcpmgr.Tool, asJSON bool) error {
+	if !asJSON {
+		for _, t := range tools {
+			line := forms.Line(t.Server) + "/" + forms.Line(t.Name)
+			if d := forms.Line(t.Description); d != "" {
+				line += "  " + d
+			}
+			fmt.Fprintln(g.env.stdout, line)
+		}
+		return nil
+	}
+	type entry struct {
+		Server      string          `json:"server"`
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		InputSchema json.RawMessage `json:"inputSchema"`
+	}
+	out := []entry{}
+	for _, t := range tools {
+		out = append(out, entry{t.Server, t.Name, t.Description, t.InputSchema})
+	}
+	return printJSON(g.env.stdout, out)
+}
