@@ -43,7 +43,7 @@ func (v *View) deliver(ctx context.Context, l *link, in *protocol.InteractionAns
 		case lost(err):
 		case unsettled(RefusalOf(err)):
 			got, ended, err := v.lookUp(ctx, l, in)
-			if ended || err != nil && !lost(err) {
+			if ended || err != nil && !passing(err) {
 				return got, err
 			}
 			if err == nil {
@@ -75,7 +75,7 @@ func unsettled(code protocol.ErrorCode) bool {
 // afterLoss finds out on the next connections what became of an answer. again is the connection to send it on once more.
 func (v *View) afterLoss(ctx context.Context, l **link, first HostInfo, in *protocol.InteractionAnswerInput) (got protocol.Interaction, again *link, err error) {
 	for {
-		next, err := v.keeper.ready(ctx, true)
+		next, err := v.keeper.after(ctx, *l)
 		if err != nil {
 			return got, nil, &Error{Code: CodeUnknownOutcome, Cause: causeOf(err),
 				Message: "the answer was sent, but the connection ended before the Host confirmed it"}
@@ -86,7 +86,7 @@ func (v *View) afterLoss(ctx context.Context, l **link, first HostInfo, in *prot
 		}
 		got, ended, err := v.lookUp(ctx, next, in)
 		switch {
-		case lost(err):
+		case passing(err):
 			continue
 		case ended || err != nil:
 			return got, nil, err
@@ -199,7 +199,7 @@ func (v *View) resolve(id string) {
 			e.Interaction = *r.(*protocol.Interaction)
 		case RefusalOf(err) == protocol.CodeNotFound:
 			e.Gone = true
-		case RefusalOf(err) != "":
+		case !passing(err) && RefusalOf(err) != "":
 			e.Err = err
 		}
 		if err != nil && e.Err == nil && !e.Gone || err == nil && e.Interaction.Status == protocol.InteractionPending {

@@ -131,3 +131,9 @@ func lost(err error) bool {
 	code := CodeOf(err)
 	return code == CodeRequestLost || code == CodeNotConnected
 }
+
+// passing reports whether err says nothing about what was asked: the connection ended, or the Host is about to leave.
+func passing(err error) bool {
+	refusal := RefusalOf(err)
+	return lost(err) || refusal == protocol.CodeHostDraining || refusal == protocol.CodeHostNotReady
+}

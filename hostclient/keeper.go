@@ -266,6 +266,38 @@ func (k *keeper) ready(ctx context.Context, patient bool) (*link, error) {
 	}
 }
 
+// after waits for the end of a link and for the next one.
+func (k *keeper) after(ctx context.Context, l *link) (*link, error) {
+	select {
+	case <-l.ended:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	for {
+		next, err := k.ready(ctx, true)
+		if err != nil || next != l {
+			return next, err
+		}
+		select { // the keeper has not taken notice yet
+		case <-k.goneFrom(l):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// goneFrom is closed when l is not the ready link any more, or may be.
+func (k *keeper) goneFrom(l *link) <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.link == l {
+		return k.changed
+	}
+	gone := make(chan struct{})
+	close(gone)
+	return gone
+}
+
 // tryNow cuts a pause short, or tries again after a refusal.
 func (k *keeper) tryNow() {
 	select {
