@@ -66,6 +66,7 @@ func runScreen(ctx context.Context, o Options) (Outcome, error) {
 	term := openTerminal(o)
 	model := newModel(run, o, term)
 	shell := &shell{m: model, logger: o.Logger, watch: o.Watch}
+	shell.fail = func(err error) { end(&cause{Outcome{Reason: ReasonFailed}, err}) }
 	p := tea.NewProgram(shell, term.options(run)...)
 
 	r := &runner{o: o, p: p, end: end}

@@ -13,6 +13,7 @@ type shell struct {
 	m        *Model
 	logger   *slog.Logger
 	watch    func(Watched)
+	fail     func(error) // ends the program, also from View
 	panicked error
 	last     string
 }
@@ -45,8 +46,7 @@ func (s *shell) Update(msg tea.Msg) (_ tea.Model, cmd tea.Cmd) {
 func (s *shell) View() (frame string) {
 	defer func() {
 		if v := recover(); v != nil {
-			// The frame before is kept; the end comes with the next message.
-			s.crash(v)
+			s.crash(v) // the frame before is kept until the program has ended
 			frame = s.last
 		}
 	}()
@@ -61,6 +61,9 @@ func (s *shell) crash(v any) tea.Cmd {
 	s.logger.Error("panic", "value", v, "stack", string(debug.Stack()))
 	if s.panicked == nil {
 		s.panicked = &panicError{v}
+		if s.fail != nil {
+			s.fail(s.panicked)
+		}
 	}
 	return tea.Quit
 }

@@ -59,7 +59,7 @@ func openTerminal(o Options) *terminal {
 }
 
 func (t *terminal) options(ctx context.Context) []tea.ProgramOption {
-	opts := []tea.ProgramOption{tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithoutCatchPanics(), tea.WithContext(ctx), tea.WithOutput(t.out)}
+	opts := []tea.ProgramOption{tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithContext(ctx), tea.WithOutput(t.out)}
 	if t.in != nil {
 		return append(opts, tea.WithInput(t.in))
 	}
