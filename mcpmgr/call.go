@@ -72,7 +72,8 @@ type call struct {
 	method string
 	name   string
 	h      Handlers
-	entry  *toolEntry // of tools/call, else nil
+	entry  *toolEntry      // of tools/call, else nil
+	fence  context.Context // ends with what the call is bound to
 
 	arguments json.RawMessage
 	params    []member // of every leg, verbatim
@@ -88,9 +89,10 @@ type call struct {
 func (c *call) run(ctx, fence context.Context) (*Result, error) {
 	c.id = c.m.calls.Add(1)
 	c.states = &states{}
+	c.fence = fence
 	c.s.recent.begin(c.states)
 	defer c.s.recent.end(c.states)
-	res, err := c.drive(ctx, fence)
+	res, err := c.drive(ctx)
 	if err != nil {
 		return nil, c.finishError(err)
 	}
@@ -109,13 +111,13 @@ func (c *call) finishError(err error) *ToolCallError {
 	return &out
 }
 
-func (c *call) drive(ctx, fence context.Context) (*Result, error) {
+func (c *call) drive(ctx context.Context) (*Result, error) {
 	if err := c.s.beginCall(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(fence, func() { cancel(context.Cause(fence)) })()
+	defer context.AfterFunc(c.fence, func() { cancel(context.Cause(c.fence)) })()
 	if !c.m.rounds(c.method) {
 		c.h.Form, c.h.URL, c.h.Sampling, c.h.Roots = nil, nil, nil, nil // what is not offered is not declared
 	}
@@ -182,10 +184,32 @@ func (c *call) read(ctx context.Context, raw json.RawMessage) (*round, *Result, 
 			return nil, nil, terr
 		}
 	}
-	if ctx.Err() != nil {
-		return nil, nil, c.ended(context.Cause(ctx), false)
+	if cause := c.cause(ctx); cause != nil {
+		return nil, nil, c.ended(cause, false)
 	}
 	return r, nil, nil
+}
+
+// cause returns why the call has ended from outside, or nil. The fence is looked at as well as
+// ctx, which hears of it a moment later.
+func (c *call) cause(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if c.fence != nil && c.fence.Err() != nil {
+		return context.Cause(c.fence)
+	}
+	return nil
+}
+
+// overtaken returns why a reply that is here no longer counts: the caller gave up, or the server
+// was replaced. A reply before the end of the connection, or of the definition, was in time.
+func (c *call) overtaken(ctx context.Context) error {
+	cause := c.cause(ctx)
+	if e, ok := errors.AsType[*endCause](cause); ok && (e.kind == endLost || e.kind == endDefinition) {
+		return nil
+	}
+	return cause
 }
 
 // leg sends one leg and returns its raw result. A header mismatch is repaired once: the tools are
@@ -193,19 +217,20 @@ func (c *call) read(ctx context.Context, raw json.RawMessage) (*round, *Result, 
 func (c *call) leg(ctx context.Context, last *round, responses json.RawMessage) (json.RawMessage, error) {
 	raw, err := c.send(ctx, last, responses)
 	if code, ok := rpcCode(err); ok && code == codeHeaderMismatch && c.entry != nil && c.s.modern() {
-		if rerr := c.s.refreshTools(ctx); rerr != nil {
-			if ctx.Err() != nil {
-				return nil, c.ended(context.Cause(ctx), false)
-			}
-			return nil, failf(CodeServerError, "the server refuses the headers of the call, and its tools cannot be listed: %s", describe(rerr))
+		rerr := c.s.refreshTools(ctx)
+		if cause := c.cause(ctx); cause != nil { // the tool changed, among other ends
+			return nil, c.ended(cause, false)
 		}
-		if ctx.Err() != nil { // the tool changed, among other ends
-			return nil, c.ended(context.Cause(ctx), false)
+		if rerr != nil {
+			return nil, failf(CodeServerError, "the server refuses the headers of the call, and its tools cannot be listed: %s", describe(rerr))
 		}
 		raw, err = c.send(ctx, last, responses)
 	}
 	if err != nil {
 		return nil, c.legError(ctx, err)
+	}
+	if cause := c.overtaken(ctx); cause != nil {
+		return nil, c.ended(cause, true)
 	}
 	return raw, nil
 }
@@ -300,8 +325,8 @@ func (c *call) legError(ctx context.Context, err error) *ToolCallError {
 	}
 	_, lost := errors.AsType[*errLost](err)
 	if _, kept := errors.AsType[*errNotSent](err); kept || lost {
-		if ctx.Err() != nil { // the reason for the end, not what it did to the connection
-			return c.ended(context.Cause(ctx), lost)
+		if cause := c.cause(ctx); cause != nil { // the reason for the end, not what it did to the connection
+			return c.ended(cause, lost)
 		}
 		if c.s.http != nil && isConnection(err) {
 			c.s.doubt()
@@ -417,8 +442,8 @@ func (c *call) fulfil(ctx context.Context, r *round, pause *time.Duration) (json
 		q := &r.requests[i]
 		o := Origin{Server: c.s.server, Method: c.method, Name: c.name, Call: c.id, Round: c.rounds, Index: i + 1, Total: len(r.requests)}
 		raw, err := ask(ctx, q, o, c.h)
-		if ctx.Err() != nil { // an answer that comes after the end is dropped
-			return nil, c.ended(context.Cause(ctx), false)
+		if cause := c.cause(ctx); cause != nil { // an answer that comes after the end is dropped
+			return nil, c.ended(cause, false)
 		}
 		if err != nil {
 			return nil, err

@@ -13,12 +13,16 @@ import (
 	"askback/mcpmgr/config"
 )
 
-// Steps of ending a child: after each the next one follows.
-const (
-	graceEOF  = 2 * time.Second        // from the end of its input to SIGTERM
-	graceTerm = 2 * time.Second        // from SIGTERM to SIGKILL
-	graceTail = 250 * time.Millisecond // from its exit to the end of reading its output
-)
+// graces are the steps of ending a child: after each the next one follows.
+type graces struct {
+	eof  time.Duration // from the end of its input to SIGTERM
+	term time.Duration // from SIGTERM to SIGKILL
+}
+
+var usualGraces = graces{eof: 2 * time.Second, term: 2 * time.Second}
+
+// graceTail is the time from a child's exit to the end of reading its output.
+const graceTail = 250 * time.Millisecond
 
 // child is one server process in a process group of its own. Its death is noticed by waiting for
 // it, not by reading its output, which a grandchild may hold open.
@@ -28,6 +32,7 @@ type child struct {
 	stdout *os.File
 	stderr *os.File
 
+	grace  graces
 	exited chan struct{} // closed when it is reaped and its output has ended
 	state  string        // how it ended, valid after exited
 
@@ -36,7 +41,7 @@ type child struct {
 }
 
 // startChild starts cfg's command. Lines of its stderr go to ring.
-func startChild(cfg config.Server, ring *stderrRing) (*child, error) {
+func startChild(cfg config.Server, ring *stderrRing, grace graces) (*child, error) {
 	cmd := exec.Command(cfg.Command, cfg.Args...)
 	cmd.Dir = cfg.Dir
 	cmd.Env = os.Environ()
@@ -68,7 +73,7 @@ func startChild(cfg config.Server, ring *stderrRing) (*child, error) {
 		return nil, startError(cfg.Command, err)
 	}
 	closeAll(files[0], files[3], files[5])
-	c := &child{cmd: cmd, stdin: files[1], stdout: files[2], stderr: files[4], exited: make(chan struct{})}
+	c := &child{cmd: cmd, grace: grace, stdin: files[1], stdout: files[2], stderr: files[4], exited: make(chan struct{})}
 	tail := make(chan struct{})
 	c.wg.Go(func() {
 		defer close(tail)
@@ -129,13 +134,13 @@ func (c *child) Write(p []byte) (int, error) { return c.stdin.Write(p) }
 func (c *child) Close() error {
 	c.stop.Do(func() {
 		_ = c.stdin.Close()
-		timer := time.NewTimer(graceEOF)
+		timer := time.NewTimer(c.grace.eof)
 		defer timer.Stop()
 		select {
 		case <-c.exited:
 		case <-timer.C:
 			terminateGroup(c.cmd)
-			timer.Reset(graceTerm)
+			timer.Reset(c.grace.term)
 			select {
 			case <-c.exited:
 			case <-timer.C:

@@ -54,7 +54,7 @@ func (v *server) spawn(ctx context.Context) (*session, error) {
 		s.start(newMux(conn, nil, nil, s.events()))
 		return s, nil
 	}
-	c, err := startChild(v.cfg, v.stderr)
+	c, err := startChild(v.cfg, v.stderr, v.mgr.grace)
 	if err != nil {
 		return nil, &permanent{err}
 	}

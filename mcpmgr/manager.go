@@ -20,6 +20,7 @@ type Manager struct {
 	gens  atomic.Uint64 // generations, counted over all servers
 	calls atomic.Uint64 // logical calls
 	auths *authStore
+	grace graces
 
 	apply sync.Mutex // one Apply or Close at a time
 
@@ -43,7 +44,7 @@ func New(opt Options) *Manager {
 	if opt.Version == "" {
 		opt.Version = "0"
 	}
-	m := &Manager{opt: opt, log: newSlogger(opt.Logger), servers: map[string]*server{}, note: make(chan struct{}, 1)}
+	m := &Manager{opt: opt, log: newSlogger(opt.Logger), servers: map[string]*server{}, note: make(chan struct{}, 1), grace: usualGraces}
 	m.auths = newAuthStore(opt.TokenFile)
 	return m
 }

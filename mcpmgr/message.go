@@ -36,9 +36,6 @@ func parseMessage(raw []byte) (*message, error) {
 	if !json.Valid(raw) {
 		return nil, errors.New("it is not JSON")
 	}
-	if deep(raw) {
-		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
-	}
 	ms, err := members(raw)
 	if err != nil {
 		return nil, err
@@ -49,6 +46,9 @@ func parseMessage(raw []byte) (*message, error) {
 			return nil, errors.New("its id is neither a number nor a string")
 		}
 		m.id = id
+	}
+	if deep(raw) {
+		return m, fmt.Errorf("it is nested deeper than %d", maxDepth)
 	}
 	if v, _ := find(ms, "jsonrpc"); string(v) != `"2.0"` {
 		return m, errors.New(`it lacks "jsonrpc": "2.0"`)

@@ -304,7 +304,7 @@ func (m *mux) lost() error {
 	return m.err
 }
 
-var errLinkClosed = errors.New("the connection was closed")
+var errLinkClosed = &errConn{errors.New("the connection was closed")}
 
 func (m *mux) close() {
 	m.closeOnce.Do(func() {

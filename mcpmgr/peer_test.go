@@ -11,9 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,6 +86,7 @@ type peer struct {
 	mu      sync.Mutex
 	got     []*preq
 	conns   int
+	hangs   []func()
 	pushers []func(string) // streams that take messages at any time
 	sse     bool
 	session string
@@ -180,6 +179,17 @@ func (p *peer) pusher(f func(string)) (remove func()) {
 	}
 }
 
+// hangUp ends every stream, as a process that exits does.
+func (p *peer) hangUp() {
+	p.mu.Lock()
+	all := p.hangs
+	p.hangs = nil
+	p.mu.Unlock()
+	for _, f := range all {
+		f()
+	}
+}
+
 func parseReq(line []byte) *preq {
 	var env struct {
 		ID     json.RawMessage `json:"id"`
@@ -231,6 +241,7 @@ func (p *peer) pipe(context.Context) (mcp.Transport, error) {
 	sr, cw := io.Pipe()
 	p.mu.Lock()
 	p.conns++
+	p.hangs = append(p.hangs, func() { sw.Close() })
 	p.mu.Unlock()
 	go func() {
 		p.stream(sr, sw)
@@ -514,6 +525,3 @@ func waitReady(t testing.TB, m *Manager, name string) {
 		t.Fatal(err)
 	}
 }
-
-var _ = atomic.Int32{}
-var _ = strings.Contains

@@ -1,0 +1,309 @@
+//go:build unix
+
+package mcpmgr
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"askback/mcpmgr/config"
+)
+
+func init() {
+	childPeers["std"] = func() *peer { return newPeer().handle("tools/call", askOnce(`{"k":`+yesForm+`}`, `"S1"`)) }
+	childPeers["dies"] = func() *peer {
+		fmt.Fprintln(os.Stderr, "starting up")
+		return newPeer().handle("tools/call", func(r *preq) {
+			if r.str("name") == "t" && r.raw("arguments", "ask") != "" && r.raw("inputResponses") == "" {
+				r.result(inputRequired(`{"k":`+yesForm+`}`, `"S1"`))
+				go func() {
+					time.Sleep(50 * time.Millisecond)
+					fmt.Fprintln(os.Stderr, "panic: while you think")
+					os.Exit(4)
+				}()
+				return
+			}
+			fmt.Fprintln(os.Stderr, "panic: out of cheese")
+			os.Exit(3)
+		})
+	}
+	childPeers["reply and exit"] = func() *peer {
+		return newPeer().handle("tools/call", func(r *preq) { r.result(complete); os.Exit(0) })
+	}
+	childPeers["noisy"] = func() *peer {
+		fmt.Println("Server started on stdio")
+		fmt.Println()
+		fmt.Println(`{"level":"info","msg":"not JSON-RPC"}`)
+		fmt.Println(`{"jsonrpc":"2.0","method":7}`)
+		fmt.Println(`{"jsonrpc":"2.0","id":{},"result":{}}`)
+		fmt.Println(`[]`)
+		fmt.Println(`{"jsonrpc":"2.0","id":4711,"result":{}}`)
+		return newPeer()
+	}
+	childPeers["odd replies"] = func() *peer {
+		return newPeer().handle("tools/call", func(r *preq) {
+			id := string(r.ID)
+			reply := map[string]string{
+				"error a string":  `{"jsonrpc":"2.0","id":` + id + `,"error":"boom"}`,
+				"error no code":   `{"jsonrpc":"2.0","id":` + id + `,"error":{"message":"x"}}`,
+				"both":            `{"jsonrpc":"2.0","id":` + id + `,"result":{},"error":{"code":1,"message":"x"}}`,
+				"neither":         `{"jsonrpc":"2.0","id":` + id + `}`,
+				"no version":      `{"id":` + id + `,"result":{}}`,
+				"deep":            `{"jsonrpc":"2.0","id":` + id + `,"result":{"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}}`,
+				"duplicate":       `{"jsonrpc":"2.0","id":` + id + `,"result":{},"result":{}}`,
+				"null result":     `{"jsonrpc":"2.0","id":` + id + `,"result":null}`,
+				"two replies":     `{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + "}\n" + `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":"late"}}`,
+				"replies batched": `[{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `}]`,
+			}[r.str("arguments", "k")]
+			r.done(reply)
+		})
+	}
+	childPeers["endless"] = func() *peer {
+		return newPeer().handle("tools/call", func(r *preq) {
+			w := bufio.NewWriterSize(os.Stdout, 1<<20)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"x":"`, r.ID)
+			for {
+				if _, err := w.WriteString(strings.Repeat("x", 1<<20)); err != nil {
+					os.Exit(0)
+				}
+			}
+		})
+	}
+	childPeers["leaky"] = func() *peer {
+		return newPeer().handle("tools/call", func(r *preq) {
+			if st := r.raw("requestState"); st != "" {
+				var s string
+				_ = json.Unmarshal([]byte(st), &s)
+				fmt.Fprintf(os.Stderr, "got state %s and raw %s end\n", s, st)
+				fmt.Fprintln(os.Stderr, strings.Repeat("y", stderrLine-20)+s)
+				r.result(complete)
+				return
+			}
+			r.result(inputRequired("", `"state-\u00e9-0123456789-abcdef"`))
+		})
+	}
+	childMains["stubborn"] = func() {
+		signal.Ignore(syscall.SIGTERM)
+		go newPeer().stream(os.Stdin, os.Stdout)
+		time.Sleep(time.Hour)
+	}
+	childMains["deaf"] = func() { // answers the first requests, then never reads again
+		p := newPeer()
+		sc := bufio.NewScanner(os.Stdin)
+		for range 2 {
+			sc.Scan()
+			r := parseReq(sc.Bytes())
+			r.done = func(l string) { fmt.Println(l) }
+			p.serve(r)
+		}
+		time.Sleep(time.Hour)
+	}
+	childMains["grandchild"] = func() {
+		c := exec.Command("sleep", "300")
+		c.Stdout, c.Stderr = os.Stdout, os.Stderr // holds both pipes open
+		_ = c.Start()
+		_ = os.WriteFile(os.Getenv("ASKBACK_TEST_FILE"), []byte(strconv.Itoa(c.Process.Pid)), 0o600)
+		newPeer().handle("tools/call", func(*preq) { os.Exit(5) }).stream(os.Stdin, os.Stdout)
+	}
+	childMains["closes stdout"] = func() {
+		p := newPeer().handle("tools/call", func(*preq) { os.Stdout.Close() })
+		p.stream(os.Stdin, os.Stdout)
+	}
+	childMains["environment"] = func() {
+		dir, _ := os.Getwd()
+		pgid, _ := syscall.Getpgid(0)
+		text, _ := json.Marshal(fmt.Sprint(os.Args[1:], os.Getenv("X_TEST"), " ", dir, " ", pgid == os.Getpid()))
+		newPeer().handle("tools/call", func(r *preq) { r.result(`{"content":[{"type":"text","text":` + string(text) + `}]}`) }).stream(os.Stdin, os.Stdout)
+	}
+}
+
+func startChildServer(t testing.TB, name string, opt Options, env ...config.Pair) *Manager {
+	t.Helper()
+	m := New(opt)
+	m.grace = graces{eof: 100 * time.Millisecond, term: 100 * time.Millisecond}
+	t.Cleanup(func() { m.Close() })
+	m.Apply([]config.Server{childServer(name, env...)})
+	waitReady(t, m, "s")
+	return m
+}
+
+func TestChild(t *testing.T) {
+	t.Run("a form", func(t *testing.T) {
+		log := filepath.Join(t.TempDir(), "in")
+		m := startChildServer(t, "std", Options{}, config.Pair{Name: "ASKBACK_TEST_LOG", Value: log})
+		if res, err := callT(t, m, `{"a": 9007199254740993}`, accept(yes)); err != nil || res.Legs != 2 {
+			t.Fatal(res, err)
+		}
+		in, _ := os.ReadFile(log)
+		if n := bytes.Count(in, []byte(`"arguments":{"a":9007199254740993}`)); n != 2 {
+			t.Fatalf("%s", in)
+		}
+	})
+	t.Run("TR-15 dies on the wire", func(t *testing.T) {
+		m := startChildServer(t, "dies", Options{})
+		b := bind(t, m, "t")
+		began := time.Now()
+		_, err := m.CallTool(t.Context(), b, nil, Handlers{})
+		e := wantCode(t, err, CodeOutcomeUnknown)
+		if !strings.Contains(e.Message, "exited with code 3") || !strings.Contains(e.Message, "panic: out of cheese") || !strings.Contains(e.Message, "starting up") {
+			t.Fatal("ML-24:", e.Message)
+		}
+		if d := time.Since(began); d > 2*time.Second {
+			t.Fatal("not at once:", d)
+		}
+		eventually(t, "the report", func() bool {
+			st, _ := m.Server("s")
+			return st.State != StateReady || st.Generation != b.Generation
+		})
+	})
+	t.Run("dies while the form is open", func(t *testing.T) {
+		m := startChildServer(t, "dies", Options{})
+		f := newOpenForm()
+		_, err := m.CallTool(t.Context(), bind(t, m, "t"), json.RawMessage(`{"ask":1}`), f.handlers())
+		e := wantCode(t, err, CodeConnectionLost)
+		if e.Uncertain || !strings.Contains(e.Message, "while you think") {
+			t.Fatalf("%+v", e)
+		}
+		st, _ := m.Server("s")
+		if st.State == StateFailed && !strings.Contains(st.Reason, "exited with code 4") {
+			t.Fatalf("%+v", st)
+		}
+	})
+	t.Run("replies and exits", func(t *testing.T) {
+		m := startChildServer(t, "reply and exit", Options{})
+		if _, err := callT(t, m, `{}`, Handlers{}); err != nil {
+			t.Fatal("a reply that came was dropped:", err)
+		}
+	})
+	t.Run("killed from outside", func(t *testing.T) {
+		m := startChildServer(t, "std", Options{})
+		v := m.server("s")
+		s, _, _ := v.current()
+		f := newOpenForm()
+		o := begin(t.Context(), m, bind(t, m, "t"), f.handlers())
+		<-f.asked
+		_ = syscall.Kill(s.child.cmd.Process.Pid, syscall.SIGKILL)
+		if e := wantCode(t, o.wait(t), CodeConnectionLost); !strings.Contains(e.Message, "killed") {
+			t.Fatal(e)
+		}
+	})
+	t.Run("noise is dropped", func(t *testing.T) {
+		var log syncBuffer
+		m := startChildServer(t, "noisy", Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		if _, err := callT(t, m, `{}`, Handlers{}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(log.String(), "Server started on stdio") {
+			t.Fatal("the noise is not in the log")
+		}
+	})
+	t.Run("odd replies", func(t *testing.T) {
+		m := startChildServer(t, "odd replies", Options{})
+		for _, k := range []string{"error a string", "error no code", "both", "neither", "no version", "deep", "null result"} {
+			_, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{})
+			if CodeOf(err) != CodeProtocolError {
+				t.Errorf("%s: %v", k, err)
+			}
+		}
+		for _, k := range []string{"two replies", "replies batched"} {
+			if _, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{}); err != nil {
+				t.Errorf("%s: %v", k, err)
+			}
+		}
+	})
+	t.Run("an endless line", func(t *testing.T) {
+		m := startChildServer(t, "endless", Options{})
+		_, err := callT(t, m, `{}`, Handlers{})
+		wantCode(t, err, CodeLimitExceeded)
+	})
+	t.Run("stops reading", func(t *testing.T) {
+		m := startChildServer(t, "deaf", Options{LegTimeout: 200 * time.Millisecond})
+		big := `{"x":"` + strings.Repeat("y", 1<<20) + `"}`
+		began := time.Now()
+		_, err := callT(t, m, big, Handlers{})
+		wantCode(t, err, CodeTimeout)
+		if e := wantCode(t, func() error { _, err := callT(t, m, `{}`, Handlers{}); return err }(), CodeTimeout); e.Uncertain {
+			t.Fatal("the second call cannot have left")
+		}
+		m.Close()
+		if d := time.Since(began); d > 3*time.Second {
+			t.Fatal(d)
+		}
+	})
+	t.Run("ignores end of input and SIGTERM", func(t *testing.T) {
+		m := startChildServer(t, "stubborn", Options{})
+		began := time.Now()
+		m.Close()
+		if d := time.Since(began); d < 200*time.Millisecond || d > 3*time.Second {
+			t.Fatal(d)
+		}
+	})
+	t.Run("a grandchild holds the pipes", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "pid")
+		m := startChildServer(t, "grandchild", Options{}, config.Pair{Name: "ASKBACK_TEST_FILE", Value: file})
+		text, _ := os.ReadFile(file)
+		pid, _ := strconv.Atoi(string(text))
+		began := time.Now()
+		_, err := callT(t, m, `{}`, Handlers{})
+		if e := wantCode(t, err, CodeOutcomeUnknown); !strings.Contains(e.Message, "code 5") {
+			t.Fatal(e)
+		}
+		if d := time.Since(began); d > 2*time.Second {
+			t.Fatal("not at once:", d)
+		}
+		eventually(t, "the end of the grandchild", func() bool {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			return err != nil || bytes.Contains(stat, []byte(") Z "))
+		})
+	})
+	t.Run("closes its output", func(t *testing.T) {
+		m := startChildServer(t, "closes stdout", Options{})
+		_, err := callT(t, m, `{}`, Handlers{})
+		wantCode(t, err, CodeOutcomeUnknown)
+	})
+	t.Run("environment", func(t *testing.T) {
+		dir := t.TempDir()
+		cfg := childServer("environment", config.Pair{Name: "X_TEST", Value: "v 1"})
+		cfg.Args, cfg.Dir = []string{"a b", "$HOME"}, dir
+		m := startServers(t, Options{}, cfg)
+		waitReady(t, m, "s")
+		res, err := callT(t, m, `{}`, Handlers{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if real, _ := filepath.EvalSymlinks(dir); !strings.Contains(string(res.Content[0]), `[a b $HOME]v 1 `+real+` true`) {
+			t.Fatalf("%s", res.Content[0])
+		}
+	})
+}
+
+func TestStderrStates(t *testing.T) {
+	var log syncBuffer
+	m := startChildServer(t, "leaky", Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	if _, err := callT(t, m, `{}`, accept(nil)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "stderr", func() bool { st, _ := m.Server("s"); return len(st.Stderr) == 2 })
+	st, _ := m.Server("s")
+	all := strings.Join(st.Stderr, "\n") + log.String()
+	for _, leak := range []string{"0123456789", `\u00e9-0`, "state-é-01", "state-\\"} {
+		if strings.Contains(all, leak) {
+			t.Fatalf("SE-04: a state is in stderr or the log: %.300s", all)
+		}
+	}
+	if !strings.Contains(st.Stderr[0], "got state [redacted] and raw") {
+		t.Fatal(st.Stderr[0])
+	}
+}
