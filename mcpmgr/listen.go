@@ -279,6 +279,10 @@ func (s *session) refresher() {
 		if sleep(s.ctx, refreshPause) != nil {
 			return
 		}
+		select {
+		case <-s.stale: // the rest of a burst
+		default:
+		}
 		if err := s.refreshTools(s.ctx); err != nil && s.ctx.Err() == nil {
 			s.log.Warn("the tools could not be listed again", "server", s.server, "why", describe(err))
 			s.warnTools("the tools could not be listed again: " + describe(err))
