@@ -34,21 +34,16 @@ type fakeClock struct {
 }
 
 type fakeTimer struct {
-	at time.Time
-	c  chan time.Time
+	at  time.Time
+	msg tea.Msg
 }
 
 func newFakeClock() *fakeClock {
 	return &fakeClock{now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)}
 }
 
-func (c *fakeClock) Now() time.Time { return c.now }
-
-func (c *fakeClock) After(d time.Duration) <-chan time.Time {
-	t := fakeTimer{c.now.Add(d), make(chan time.Time, 1)}
-	c.timers = append(c.timers, t)
-	return t.c
-}
+func (c *fakeClock) Now() time.Time                       { return c.now }
+func (c *fakeClock) After(time.Duration) <-chan time.Time { panic("a timer beside the model's") }
 
 // driver runs a model by hand: no program, no renderer, no real clock. Commands run at once; those that wait
 // for the clock are kept until it moves.
@@ -58,10 +53,9 @@ type driver struct {
 	clock  *fakeClock
 	host   *fakeHost
 	term   *fakeTerminal
-	waits  []tea.Cmd // commands that wait for the clock
 	quit   bool
 	frames int
-	held   []func() tea.Msg // commands that a test lets go on its own
+	held   []tea.Cmd // commands that a test lets go on its own
 	hold   bool
 }
 
@@ -80,6 +74,10 @@ func newDriver(t testing.TB, w, h int, set ...func(*Options)) *driver {
 		f(&o)
 	}
 	d.m = newModel(t.Context(), o, d.term)
+	d.m.after = func(by time.Duration, msg tea.Msg) tea.Cmd {
+		d.clock.timers = append(d.clock.timers, fakeTimer{d.clock.now.Add(by), msg})
+		return nil
+	}
 	d.run(d.m.Init())
 	d.send(tea.WindowSizeMsg{Width: w, Height: h})
 	return d
@@ -103,42 +101,31 @@ func (d *driver) send(msg tea.Msg) {
 	d.run(cmd)
 }
 
-// run executes a command. One that waits for the clock is recognised by the timer it has just taken.
+// run executes a command, or keeps it while the test holds commands back.
 func (d *driver) run(cmd tea.Cmd) {
-	if cmd == nil {
-		return
-	}
-	if len(d.clock.timers) > len(d.waits) {
-		// The model asked for a timer while it made this command, or one inside of it.
-		d.runTimed(cmd)
-		return
-	}
-	if d.hold {
+	switch {
+	case cmd == nil:
+	case d.hold:
 		d.held = append(d.held, cmd)
-		return
+	default:
+		d.send(cmd())
 	}
-	d.send(cmd())
 }
 
-// runTimed finds the waiting command: a batch is taken apart, what answers at once is not it.
-func (d *driver) runTimed(cmd tea.Cmd) {
-	type result struct{ msg tea.Msg }
-	c := make(chan result, 1)
-	go func() { c <- result{cmd()} }()
-	select {
-	case r := <-c:
-		if batch, ok := r.msg.(tea.BatchMsg); ok {
-			for _, inner := range batch {
-				if inner != nil {
-					d.runTimed(inner)
-				}
+// release lets the oldest command go that was held back.
+func (d *driver) release() {
+	cmd := d.held[0]
+	d.held = d.held[1:]
+	msg := cmd()
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		for _, c := range batch {
+			if c != nil {
+				d.held = append(d.held, c)
 			}
-			return
 		}
-		d.send(r.msg)
-	case <-time.After(20 * time.Millisecond):
-		d.waits = append(d.waits, func() tea.Msg { return (<-c).msg })
+		return
 	}
+	d.send(msg)
 }
 
 // tick moves the clock and lets what waited for it go on.
@@ -157,10 +144,7 @@ func (d *driver) tick(by time.Duration) *driver {
 		t := d.clock.timers[i]
 		d.clock.now = t.at
 		d.clock.timers = slices.Delete(d.clock.timers, i, i+1)
-		wait := d.waits[i]
-		d.waits = slices.Delete(d.waits, i, i+1)
-		t.c <- t.at
-		d.send(wait())
+		d.send(t.msg)
 	}
 	d.clock.now = end
 	return d

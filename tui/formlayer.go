@@ -156,7 +156,6 @@ func (m *Model) answered(msg answered) {
 		e.answer = nil
 	}
 	e.view.Refused(errorText(msg.err))
-	m.notice = "the answer was not stored: " + errorText(msg.err)
 }
 
 // settle takes the Host's canonical end of an Interaction.
@@ -184,7 +183,7 @@ func (m *Model) queueOf(session string) *queue {
 	}
 	q := m.queues[session]
 	if q == nil {
-		q = newQueue()
+		q = newQueue(m.w, m.h)
 		m.queues[session] = q
 	}
 	return q

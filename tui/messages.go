@@ -88,8 +88,8 @@ func (m *Model) request(f func() tea.Msg) tea.Cmd {
 	return f
 }
 
-// after sends a message when some time has passed.
-func (m *Model) after(d time.Duration, msg tea.Msg) tea.Cmd {
+// onClock sends a message when some time has passed.
+func (m *Model) onClock(d time.Duration, msg tea.Msg) tea.Cmd {
 	c := m.clock.After(d)
 	return func() tea.Msg {
 		select {

@@ -25,6 +25,7 @@ type Model struct {
 	backend hostview.Backend
 	servers hostview.Servers
 	clock   Clock
+	after   func(time.Duration, tea.Msg) tea.Cmd // a message when some time has passed
 	th      *theme.Theme
 	io      terminalIO
 	w, h    int
@@ -73,12 +74,13 @@ func newModel(ctx context.Context, o Options, io terminalIO) *Model {
 	m := &Model{
 		opt: o, ctx: ctx, backend: o.Backend, servers: o.Servers, clock: o.Clock, th: o.Theme, io: io,
 		links: map[hostview.Link]hostview.Connection{}, ours: hostview.NewStarted(), stopped: map[string]bool{},
-		log: newTranscript(), comp: newComposer(), queue: newQueue(), queues: map[string]*queue{},
+		log: newTranscript(), comp: newComposer(), queue: newQueue(80, 24), queues: map[string]*queue{},
 		asked: map[string]bool{}, w: 80, h: 24,
 	}
 	if m.clock == nil {
 		m.clock = systemClock{}
 	}
+	m.after = m.onClock
 	if m.th == nil {
 		m.th = theme.New(theme.Attributes)
 	}
@@ -140,6 +142,7 @@ func (m *Model) comeBack() {
 // resize lays everything out anew.
 func (m *Model) resize(w, h int) {
 	m.w, m.h = w, h
+	m.queue.resize(w, h)
 	if m.tooSmall() {
 		return
 	}
@@ -149,9 +152,6 @@ func (m *Model) resize(w, h int) {
 		if r, ok := d.(interface{ resize(w, h int) }); ok {
 			r.resize(w, h)
 		}
-	}
-	for _, e := range m.queue.entries {
-		e.view.Resize(w, h)
 	}
 }
 

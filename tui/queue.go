@@ -20,6 +20,8 @@ type entry struct {
 	seen bool // it was on screen
 	gone bool // no longer pending at the Host
 
+	place [2]int // position and total that the view was told
+
 	answer *hostview.Answer // what was submitted last, unless the Host refused it
 }
 
@@ -31,9 +33,17 @@ type queue struct {
 	current string                   // id of the entry on screen
 	answers map[string]draft.Answers // by tool call
 	lost    bool
+	w, h    int // of the window
 }
 
-func newQueue() *queue { return &queue{answers: map[string]draft.Answers{}} }
+func newQueue(w, h int) *queue { return &queue{answers: map[string]draft.Answers{}, w: w, h: h} }
+
+func (q *queue) resize(w, h int) {
+	q.w, q.h = w, h
+	for _, e := range q.entries {
+		e.view.Resize(w, h)
+	}
+}
 
 func (q *queue) find(id string) *entry {
 	for _, e := range q.entries {
@@ -100,11 +110,15 @@ func (q *queue) sync(pending []hostview.Interaction, open func(hostview.Interact
 func (q *queue) place() {
 	n, total := 0, q.waiting()
 	for _, e := range q.entries {
+		at := [2]int{}
 		if !e.settled() {
 			n++
-			e.view.SetPlace(n, total)
-		} else {
-			e.view.SetPlace(0, 0)
+			at = [2]int{n, total}
+		}
+		if e.place != at {
+			e.place = at
+			e.view.SetPlace(at[0], at[1])
+			e.view.Resize(q.w, q.h) // the first row is laid out anew
 		}
 	}
 }

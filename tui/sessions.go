@@ -63,10 +63,11 @@ func (m *Model) switchTo(id string) {
 	m.open, m.turn, m.queued, m.armed = id, nil, 0, armedNever
 	m.log = newTranscript()
 	if m.queue = m.queues[id]; m.queue == nil {
-		m.queue = newQueue()
+		m.queue = newQueue(m.w, m.h)
 		m.queue.lost = m.links[hostview.LinkView].State != hostview.StateReady
 	}
 	delete(m.queues, id)
+	m.queue.resize(m.w, m.h)
 	m.layout()
 	if len(m.queue.entries) > 0 {
 		m.showForms("")
@@ -77,7 +78,7 @@ func (m *Model) switchTo(id string) {
 func (m *Model) leaveSession(why string) {
 	m.hideForms()
 	delete(m.queues, m.open)
-	m.open, m.opening, m.turn, m.queue = "", "", nil, newQueue()
+	m.open, m.opening, m.turn, m.queue = "", "", nil, newQueue(m.w, m.h)
 	m.log = newTranscript()
 	m.layout()
 	m.say(why, true)

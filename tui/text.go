@@ -80,7 +80,10 @@ func few(s string, w, n int) (rows []string, more int) {
 		}
 		for _, r := range wrap(line, w) {
 			if len(rows) == n {
-				return rows, 1 + strings.Count(rest, "\n")
+				if rest != "" {
+					more = 1 + strings.Count(rest, "\n")
+				}
+				return rows, more + 1
 			}
 			rows = append(rows, r)
 		}

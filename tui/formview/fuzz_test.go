@@ -11,10 +11,13 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/theme"
 )
 
 // sequences is how many random journeys are driven.
@@ -111,7 +114,7 @@ func frameRules(m *Model, v string, w, h int) error {
 	if len(rows) != h {
 		return fmt.Errorf("%d rows in a window of %d", len(rows), h)
 	}
-	if !strings.HasPrefix(rows[0], "tool · server") {
+	if !strings.HasPrefix(strings.TrimPrefix(rows[0], "arguments · "), "tool · server") {
 		return fmt.Errorf("the first row does not say who asks: %q", rows[0])
 	}
 	for _, kind := range [][]string{{"password"}, {"API keys"}, {"tokens"}, {"payment", "cards"}} {
@@ -233,7 +236,13 @@ func anyKeys(t *testing.T, seed int, keys []tea.KeyMsg, hist *[]string) {
 	if r.Intn(3) == 0 {
 		w, h = 40, 12
 	}
-	d := drive(t, Request{Form: fuzzForm(r), Position: 1, Total: r.Intn(3)}, w, h)
+	th := plainTheme()
+	if r.Intn(4) == 0 { // with colours on
+		lipgloss.SetColorProfile(termenv.ANSI)
+		defer lipgloss.SetColorProfile(termenv.Ascii)
+		th = theme.New(theme.Dark)
+	}
+	d := driveWith(t, Request{Form: fuzzForm(r), Position: 1, Total: r.Intn(3), Arguments: r.Intn(10) == 0}, w, h, th)
 	seen := &watcher{}
 	for range 80 {
 		before, had := d.m.stage, len(d.acts)
