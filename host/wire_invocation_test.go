@@ -214,7 +214,7 @@ func TestWireInlineLimit(t *testing.T) {
 }
 
 func TestWireChunks(t *testing.T) {
-	for _, n := range []int{40, 36864, 36865, 102439, 1 << 20} {
+	for _, n := range []int{40, 36864, 36865, 102439} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			bubble(t, nil, func(w *wire) {
 				s := w.newStage(39)
@@ -377,30 +377,27 @@ func TestWireDeadlineIsFixed(t *testing.T) {
 	})
 }
 
-// The last 1024 ids of a connection are remembered.
+// A straggler about a call that ended is ignored, whatever ended since.
 func TestWireRetired(t *testing.T) {
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(39)
 		first := s.inv
 		s.prov.cap("rejected", first, obj{"message": "no"})
-		settle()
-		s.prov.take()
-		s.prov.cap("result", first, textResult("late"))
-		s.prov.wantAlive()
-		for n := 0; n < 1024; {
-			s.turn, _ = s.view.start(s.session, strings.TrimSpace(strings.Repeat("/call wire/echo {}\n", 8)))
+		for range 4 {
+			settle()
+			s.prov.take()
+			s.prov.cap("result", first, textResult("late"))
+			s.prov.wantAlive()
+			s.view.start(s.session, strings.TrimSpace(strings.Repeat("/call wire/echo {}\n", 8)))
 			settle()
 			for _, c := range pick(s.prov.take(), "client.capability.call") {
 				s.prov.cap("rejected", text(c, "invocationId"), obj{"message": "no"})
-				n++
 			}
-			settle()
-			s.prov.take()
-			s.view.take()
 		}
 		s.prov.wantAlive()
-		s.prov.cap("accepted", first, nil)
-		s.prov.wantAborted()
+		if n := len(w.rows(s.session, "tool_result")); n != 33 {
+			t.Errorf("%d results", n)
+		}
 	})
 }
 
