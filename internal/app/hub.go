@@ -11,10 +11,15 @@ type hub struct {
 // listen returns a channel with room for one signal.
 func (h *hub) listen() <-chan struct{} {
 	ch := make(chan struct{}, 1)
+	h.add(ch)
+	return ch
+}
+
+// add tells a channel that has room for one signal; several hubs may share it.
+func (h *hub) add(ch chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.listeners = append(h.listeners, ch)
-	return ch
 }
 
 func (h *hub) notify() {

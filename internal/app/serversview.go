@@ -17,19 +17,29 @@ type serversView struct {
 }
 
 func newServersView(side *toolSide, reload func() ([]config.Server, error)) *serversView {
-	return &serversView{side: side, reload: reload, changed: side.changes.listen()}
+	changed := make(chan struct{}, 1)
+	side.changes.add(changed)
+	side.note.add(changed)
+	return &serversView{side: side, reload: reload, changed: changed}
 }
 
 func (v *serversView) Changed() <-chan struct{} { return v.changed }
 
 func (v *serversView) Servers() []hostview.Server {
 	list := v.side.mgr.Servers()
+	held := v.side.held()
 	out := make([]hostview.Server, len(list))
 	for i, s := range list {
-		out[i] = hostview.Server{Name: s.Name, State: string(s.State), Ready: s.State == mcpmgr.StateReady, Error: s.Reason,
-			Era: s.Version, Tools: s.Tools, Stderr: s.Stderr}
+		out[i] = hostview.Server{Name: s.Name, State: string(s.State), Error: s.Reason, Era: s.Version, Tools: s.Tools, Stderr: s.Stderr}
 		if s.Era != "" {
 			out[i].Era = string(s.Era) + " " + s.Version
+		}
+		if s.State != mcpmgr.StateReady {
+			continue
+		}
+		// A server is ready for the person when the Host can call its tools.
+		if out[i].Ready = held[s.Name] >= s.Tools; !out[i].Ready {
+			out[i].State = "offering its tools"
 		}
 	}
 	return out

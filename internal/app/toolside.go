@@ -157,6 +157,23 @@ func offered(p *provider.Publication, server, tool string) (bool, error) {
 	return false, nil
 }
 
+// held counts, for each server, the tools that the Host holds or that cannot be offered.
+func (s *toolSide) held() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[string]int{}
+	if s.last == nil || s.last.Err != nil {
+		return n
+	}
+	for _, t := range s.last.Plan.Tools {
+		n[t.Server]++
+	}
+	for _, l := range s.last.Plan.LeftOut {
+		n[l.Server]++
+	}
+	return n
+}
+
 // managerTools shows the servers' tools to the provider.
 type managerTools struct {
 	mgr     *mcpmgr.Manager

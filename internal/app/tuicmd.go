@@ -1,12 +1,14 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -85,7 +87,9 @@ type terminal struct {
 	attach    bool // no servers of our own
 	temporary bool // the embedded Host keeps nothing
 	reload    func() ([]config.Server, error)
-	options   tui.Options // what a scripted run replaces
+	options   tui.Options                  // what a scripted run replaces
+	clock     interface{ Now() time.Time } // of a scripted run's Host; nil is the system's
+	name      string                       // of the session that is created; "" is the folder's
 }
 
 func runTerminal(ctx context.Context, g *globals, term terminal) error {
@@ -113,7 +117,7 @@ func runTerminal(ctx context.Context, g *globals, term terminal) error {
 	}
 	var tools *toolSide
 	if !term.attach {
-		o.NewSession = folderName()
+		o.NewSession = cmp.Or(term.name, folderName())
 		tools = g.startTools(term.servers, log)
 		defer tools.close()
 		tools.offer(t)

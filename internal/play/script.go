@@ -222,6 +222,9 @@ func parseKeys(s Step, args []word) (Step, error) {
 	}
 	for _, a := range args {
 		k, ok := keyNamed(a.text)
+		if ok {
+			_, ok = encode(k)
+		}
 		if !ok {
 			return s, fmt.Errorf("key %q: no key has that name; names are those of bubbletea, for example enter, shift+tab, ctrl+s, f1", a.text)
 		}

@@ -1,0 +1,60 @@
+package play
+
+import (
+	"sync"
+	"time"
+)
+
+// Start is the time at which every scripted run begins.
+var Start = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// Clock stands still until it is moved. It is safe for concurrent use.
+type Clock struct {
+	mu     sync.Mutex
+	now    time.Time
+	timers []timer
+}
+
+type timer struct {
+	at time.Time
+	ch chan time.Time
+}
+
+// NewClock returns a clock that shows Start.
+func NewClock() *Clock { return &Clock{now: Start} }
+
+// Now is the time that the clock shows.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// After receives once the clock was moved by d.
+func (c *Clock) After(d time.Duration) <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch := make(chan time.Time, 1)
+	if d <= 0 {
+		ch <- c.now
+		return ch
+	}
+	c.timers = append(c.timers, timer{c.now.Add(d), ch})
+	return ch
+}
+
+// Move moves the clock.
+func (c *Clock) Move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+	kept := c.timers[:0]
+	for _, t := range c.timers {
+		if t.at.After(c.now) {
+			kept = append(kept, t)
+			continue
+		}
+		t.ch <- c.now
+	}
+	c.timers = kept
+}
