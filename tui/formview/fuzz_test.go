@@ -206,7 +206,15 @@ func (w *watcher) mayLeave(m *Model, s Submit, before stage) error {
 
 // TestAnyKeys drives random forms with random keys, pastes, window sizes, pauses and news from the Host.
 func TestAnyKeys(t *testing.T) {
-	keys := fuzzKeys()
+	keys, left := fuzzKeys(), map[forms.Action]int{}
+	defer func() {
+		t.Logf("answers that left: %v", left)
+		for _, a := range []forms.Action{forms.ActionAccept, forms.ActionDecline, forms.ActionCancel} {
+			if left[a] == 0 && !t.Failed() {
+				t.Errorf("no %s in all sequences: the keys reach nothing", a)
+			}
+		}
+	}()
 	for seed := range sequences(t) {
 		var hist []string
 		done := make(chan struct{})
@@ -217,7 +225,7 @@ func TestAnyKeys(t *testing.T) {
 					t.Errorf("seed %d: panic %v after %q\n%s", seed, p, hist, debug.Stack())
 				}
 			}()
-			anyKeys(t, seed, keys, &hist)
+			anyKeys(t, seed, keys, &hist, left)
 		}()
 		select {
 		case <-done:
@@ -230,7 +238,7 @@ func TestAnyKeys(t *testing.T) {
 	}
 }
 
-func anyKeys(t *testing.T, seed int, keys []tea.KeyMsg, hist *[]string) {
+func anyKeys(t *testing.T, seed int, keys []tea.KeyMsg, hist *[]string, left map[forms.Action]int) {
 	r := rand.New(rand.NewSource(int64(seed)))
 	w, h := 40+r.Intn(161), 12+r.Intn(49)
 	if r.Intn(3) == 0 {
@@ -269,6 +277,7 @@ func anyKeys(t *testing.T, seed int, keys []tea.KeyMsg, hist *[]string) {
 					t.Errorf("seed %d: %v after %q", seed, err, *hist)
 					return
 				}
+				left[s.Result.Action]++
 			}
 		}
 		v := d.m.View()
