@@ -741,3 +741,16 @@ func TestClockwork(t *testing.T) {
 		t.Error("it ticks after the result")
 	}
 }
+
+// Events overtake rows: the person's text still stands above the call that it made.
+func TestRowsThatComeAfterTheirEvents(t *testing.T) {
+	d := connected(t, 80, 24)
+	d.tell(hostview.Projection{SessionID: "s1", Turn: turn("running")},
+		hostview.ToolEvent{SessionID: "s1", TurnID: "t1", ToolUseID: "call1", Phase: hostview.PhaseStart, Name: "deploy", Time: at("12:00:00")},
+		hostview.Rows{SessionID: "s1", Rows: []hostview.Row{{Key: "u1", Kind: hostview.RowUser, TurnID: "t1", Time: at("12:00:00"), Text: "/call demo/deploy"}}},
+		hostview.Rows{SessionID: "s1", Rows: []hostview.Row{{Key: "c1", Kind: hostview.RowToolCall, TurnID: "t1", ToolUseID: "call1", Tool: "deploy", Server: "demo"}}})
+	f := d.frame()
+	if strings.Index(f, "you ") > strings.Index(f, "demo · running") {
+		t.Errorf("the call stands above the text that made it:\n%s", f)
+	}
+}

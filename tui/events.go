@@ -598,7 +598,7 @@ func rowOf(r protocol.Row) (out hostview.Row, ok bool) {
 		if c := r.Content; c != nil {
 			out.Text = c.Text
 			if c.Kind == protocol.RowContentJSON {
-				out.Text = string(c.Value)
+				out.Text = resultText(c.Value)
 			} else if c.Kind != protocol.RowContentText && c.Text == "" {
 				out.Text = "(" + c.Kind + ")"
 			}

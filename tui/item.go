@@ -42,6 +42,7 @@ type item struct {
 	text      string // what was said; for a tool, its result
 	raw       string // streamed text so far, unprojected
 	streaming bool
+	early     bool // known from events alone: its row has not come yet
 
 	tool, server, args string
 	state              toolState

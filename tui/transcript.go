@@ -40,6 +40,23 @@ func (t *transcript) find(key string) *item {
 	return it
 }
 
+// findRow is find for a row. Events overtake rows, so a new row goes before the items at the end that only
+// events have told of so far.
+func (t *transcript) findRow(key string) *item {
+	it := t.byKey[key]
+	if it == nil {
+		it = t.find(key)
+		i := len(t.items) - 1
+		for i > 0 && t.items[i-1].early {
+			t.items[i] = t.items[i-1]
+			i--
+		}
+		t.items[i] = it
+	}
+	it.early = false
+	return it
+}
+
 // rowKey is the item that a row belongs to: a result is part of its call.
 func rowKey(r hostview.Row) string {
 	switch r.Kind {
@@ -71,7 +88,7 @@ func (t *transcript) add(e hostview.Rows) {
 	}
 	for _, r := range e.Rows {
 		if shown(r) {
-			it := t.find(rowKey(r))
+			it := t.findRow(rowKey(r))
 			it.apply(r)
 			it.told = it.told || t.says(r.TurnID, it.args)
 		}
@@ -156,11 +173,19 @@ func (t *transcript) endTurn(turn string) {
 	}
 }
 
-func (t *transcript) tool(e hostview.ToolEvent) { t.find("tool:" + e.ToolUseID).event(e) }
+func (t *transcript) tool(e hostview.ToolEvent) { t.early("tool:" + e.ToolUseID).event(e) }
+
+// early is find for an event.
+func (t *transcript) early(key string) *item {
+	_, known := t.byKey[key]
+	it := t.find(key)
+	it.early = it.early || !known
+	return it
+}
 
 // write takes a piece of assistant text.
 func (t *transcript) write(e hostview.Text, now time.Time) {
-	it := t.find(string(hostview.RowAssistant) + ":" + e.Key)
+	it := t.early(string(hostview.RowAssistant) + ":" + e.Key)
 	it.kind, it.turn, it.streaming = itemAssistant, e.TurnID, true
 	if it.time.IsZero() {
 		it.time = now
