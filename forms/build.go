@@ -13,6 +13,7 @@ type builder struct {
 	lim     Limits
 	ignored []string
 	hint    string
+	dropped string // why the default is not used
 	errs    SchemaErrors
 	choices string // the keyword that lists the choices
 }
@@ -63,7 +64,7 @@ func (b *builder) build(p *property, required bool) Field {
 	}
 	b.describe(&fd, p)
 	b.admit(&fd, p)
-	fd.Default = defaultOf(&fd, p.def)
+	fd.Default, b.dropped = defaultOf(&fd, p.def)
 	return fd
 }
 
@@ -269,26 +270,27 @@ func (b *builder) admit(fd *Field, p *property) {
 	}
 }
 
-// defaultOf is the default that the field starts with: none where the server's
-// is null, does not satisfy the field, or is a text that would not be shown as
-// it is. One value for a multi_select is a list of one.
-func defaultOf(fd *Field, raw strictjson.Value) Value {
-	if raw.IsZero() {
-		return Value{}
+// defaultOf is the default that the field starts with: none, with the reason,
+// where the server's does not satisfy the field or is a text that would not be
+// shown as it is; null is none without a reason. One value for a multi_select
+// is a list of one.
+func defaultOf(fd *Field, raw strictjson.Value) (def Value, dropped string) {
+	if raw.IsZero() || raw.Kind() == strictjson.Null {
+		return Value{}, ""
 	}
 	v, ok, err := valueFrom(raw)
 	if err != nil || !ok {
-		return Value{}
+		return Value{}, "is no text, number, boolean or list of texts"
 	}
 	if fd.Kind == KindMultiSelect && v.Type() == Text {
 		v = ListValue([]string{v.text})
 	}
 	v = canonical(fd.Kind, v)
-	if fd.check(v) != nil {
-		return Value{}
+	if e := fd.check(v); e != nil {
+		return Value{}, e.Message
 	}
 	if fd.Kind == KindString && Block(v.text) != v.text {
-		return Value{}
+		return Value{}, "holds characters that are not shown as they are"
 	}
-	return v
+	return v, ""
 }

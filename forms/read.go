@@ -184,7 +184,8 @@ func (r *reader) field(m namedSchema) (Field, SchemaErrors) {
 		b.refuse("properties", "a property has an empty name")
 		return Field{}, b.errs
 	}
-	fd := b.build(r.collect(m.schema, place{}), r.required[m.name])
+	p := r.collect(m.schema, place{})
+	fd := b.build(p, r.required[m.name])
 	if len(b.errs) > 0 {
 		return Field{}, b.errs
 	}
@@ -193,6 +194,12 @@ func (r *reader) field(m namedSchema) (Field, SchemaErrors) {
 	}
 	if b.hint != "" {
 		r.out.Hints = append(r.out.Hints, Hint{Field: m.name, Text: "format: " + b.hint})
+	}
+	if b.dropped != "" {
+		r.out.Dropped = append(r.out.Dropped, Hint{Field: m.name, Text: b.dropped})
+	}
+	if !p.hasTitle || isBlank(p.title) {
+		r.out.Untitled = append(r.out.Untitled, m.name)
 	}
 	return fd, nil
 }

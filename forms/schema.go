@@ -22,9 +22,11 @@ type Schema struct {
 	Fields      []Field // in the order of the server's JSON
 	Hints       []Hint  // formats that are shown and not checked
 	Ignored     []Ignored
+	Untitled    []string // properties without a title: people see the name
+	Dropped     []Hint   // defaults that are not used, with the reason
 }
 
-// Hint is an annotation of a field that is worth showing.
+// Hint is something about a field that is worth knowing.
 type Hint struct{ Field, Text string }
 
 // Ignored is a keyword that has no effect on the form. An empty Field is the
