@@ -22,6 +22,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"golang.org/x/oauth2"
 )
 
 const (
@@ -223,6 +224,9 @@ func (l *httpLink) commonHeaders(ctx context.Context, hreq *http.Request) error 
 	}
 	tok, err := ts.Token()
 	if err != nil {
+		if _, refused := errors.AsType[*oauth2.RetrieveError](err); !refused && ctx.Err() == nil {
+			return &errNotSent{&errConn{errors.New("the authorization server cannot be reached to renew the token")}}
+		}
 		return &errAuth{"the stored authorization is no longer accepted; authorize again"}
 	}
 	tok.SetAuthHeader(hreq)
@@ -410,7 +414,7 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 	}
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized:
-		return &errAuth{"the server wants authorization (401)"}
+		return &errAuth{"the server wants authorization (401), which starts only when you ask for it"}
 	case code == http.StatusForbidden:
 		return &errAuth{"the server refuses access (403)"}
 	case code < 400:

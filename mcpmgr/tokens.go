@@ -1,0 +1,193 @@
+package mcpmgr
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"askback/mcpmgr/config"
+
+	"github.com/gofrs/flock"
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"golang.org/x/oauth2"
+)
+
+// grant is what is kept of one authorization: the tokens, and what it takes to renew them.
+type grant struct {
+	Token        *oauth2.Token    `json:"token"`
+	ClientID     string           `json:"clientId"`
+	ClientSecret string           `json:"clientSecret,omitempty"`
+	TokenURL     string           `json:"tokenUrl"`
+	AuthStyle    oauth2.AuthStyle `json:"authStyle,omitempty"`
+	Scopes       []string         `json:"scopes,omitempty"`
+}
+
+func grantOfToken(cfg *oauth2.Config, tok *oauth2.Token) *grant {
+	return &grant{Token: tok, ClientID: cfg.ClientID, ClientSecret: cfg.ClientSecret, TokenURL: cfg.Endpoint.TokenURL,
+		AuthStyle: cfg.Endpoint.AuthStyle, Scopes: cfg.Scopes}
+}
+
+// authStore keeps grants by the address they were given for: in a file that only its owner can
+// read, replaced atomically under a lock, or in memory where no file was named.
+type authStore struct {
+	path string
+	mu   sync.Mutex
+	mem  map[string]*grant
+}
+
+func newAuthStore(path string) *authStore { return &authStore{path: path, mem: map[string]*grant{}} }
+
+// handler gives a link the tokens for its server, or nil where there are none. It never starts an
+// authorization.
+func (a *authStore) handler(cfg config.Server) auth.OAuthHandler {
+	g, err := a.load(cfg.URL)
+	if err != nil || g == nil {
+		return nil
+	}
+	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: authPage, Transport: cappedTransport{http.DefaultTransport}})
+	return keptAuth{a.source(ctx, cfg.URL, g)}
+}
+
+// keptAuth is an OAuthHandler that can only use what it has.
+type keptAuth struct{ src oauth2.TokenSource }
+
+func (k keptAuth) TokenSource(context.Context) (oauth2.TokenSource, error) { return k.src, nil }
+
+func (k keptAuth) Authorize(context.Context, *http.Request, *http.Response) error {
+	return errors.New("authorization starts by the user's own act")
+}
+
+// source renews tokens when they expire, and keeps the new ones.
+func (a *authStore) source(ctx context.Context, endpoint string, g *grant) oauth2.TokenSource {
+	cfg := &oauth2.Config{ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
+		Endpoint: oauth2.Endpoint{TokenURL: g.TokenURL, AuthStyle: g.AuthStyle}}
+	return &keeper{a: a, endpoint: endpoint, g: *g, src: cfg.TokenSource(ctx, g.Token)}
+}
+
+type keeper struct {
+	a        *authStore
+	endpoint string
+	src      oauth2.TokenSource
+
+	mu sync.Mutex
+	g  grant
+}
+
+func (k *keeper) Token() (*oauth2.Token, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	tok, err := k.src.Token()
+	if err != nil {
+		return nil, err
+	}
+	if tok.AccessToken != k.g.Token.AccessToken {
+		k.g.Token = tok
+		g := k.g
+		_ = k.a.save(k.endpoint, &g) // a token that cannot be kept still serves
+	}
+	return tok, nil
+}
+
+type tokenFile struct {
+	Version int               `json:"version"`
+	Servers map[string]*grant `json:"servers"`
+}
+
+func (a *authStore) load(endpoint string) (*grant, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.path == "" {
+		return a.mem[endpoint], nil
+	}
+	f, err := a.read()
+	if err != nil {
+		return nil, err
+	}
+	g := f.Servers[endpoint]
+	if g == nil || g.Token == nil {
+		return nil, nil
+	}
+	return g, nil
+}
+
+func (a *authStore) save(endpoint string, g *grant) error {
+	return a.update(func(all map[string]*grant) { all[endpoint] = g })
+}
+
+func (a *authStore) forget(endpoint string) error {
+	return a.update(func(all map[string]*grant) { delete(all, endpoint) })
+}
+
+func (a *authStore) update(change func(map[string]*grant)) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.path == "" {
+		change(a.mem)
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(a.path), 0o700); err != nil {
+		return fmt.Errorf("the token file's folder cannot be made: %w", err)
+	}
+	lock := flock.New(a.path+".lock", flock.SetPermissions(0o600))
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if ok, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil || !ok {
+		return errors.New("the token file is in use by another program")
+	}
+	defer lock.Unlock()
+	f, err := a.read()
+	if err != nil {
+		return err
+	}
+	change(f.Servers)
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(a.path, append(data, '\n'))
+}
+
+func (a *authStore) read() (*tokenFile, error) {
+	f := &tokenFile{Version: 1}
+	data, err := os.ReadFile(a.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		return nil, fmt.Errorf("the token file cannot be read: %w", err)
+	case json.Unmarshal(data, f) != nil || f.Version != 1:
+		return nil, fmt.Errorf("the token file %s is not one of ours; move it away", a.path)
+	}
+	if f.Servers == nil {
+		f.Servers = map[string]*grant{}
+	}
+	return f, nil
+}
+
+// replaceFile writes a file that only its owner can read, whole or not at all.
+func replaceFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // made with 0600
+	if err != nil {
+		return fmt.Errorf("the token file cannot be written: %w", err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("the token file cannot be written: %w", err)
+	}
+	return nil
+}
