@@ -3,6 +3,8 @@ package mcpmgr
 import (
 	"bytes"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // syncBuffer is a buffer for loggers of several goroutines.
@@ -22,3 +24,5 @@ func (s *syncBuffer) String() string {
 	defer s.mu.Unlock()
 	return s.b.String()
 }
+
+func decodeSDK(raw []byte) (jsonrpc.Message, error) { return jsonrpc.DecodeMessage(raw) }

@@ -1,0 +1,274 @@
+package mcpmgr
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"askback/forms"
+)
+
+// TestReflectedStates: a state that a server reflects is not in a result, an error, a message of
+// progress or a log, whichever round it was of and however it is spelt (SE-04).
+func TestReflectedStates(t *testing.T) {
+	const first = `"tok-\u00e9-FIRST-0123456789\/"` // as written
+	const meant = `tok-é-FIRST-0123456789/`         // as meant
+	const second = `"SECOND-abcdefghijklmnop"`      // of the next round
+	const short = `"ordinary-12b"`                  // under 16 bytes
+	leaks := []string{"FIRST", "SECOND", "0123456789", "abcdefghij"}
+	reflect := map[string]string{
+		"text":         `{"content":[{"type":"text","text":"I have tok-\u00e9-FIRST-0123456789/ and SECOND-abcdefghijklmnop, ordinary-12b"}]}`,
+		"other escape": `{"content":[{"type":"text","text":"\u0074ok-é-\u0046IRST-0123456789\/ \u0053ECOND-abcdefghijklmnop"}]}`,
+		"as JSON":      `{"content":[{"type":"text","text":"{\"s\":\"tok-\\u00e9-FIRST-0123456789\\/\"}"}]}`,
+		"structured":   `{"content":[],"structuredContent":{"a":["SECOND-abcdefghijklmnop"],"tok-é-FIRST-0123456789/":1}}`,
+		"meta":         `{"content":[],"_meta":{"x":"SECOND-abcdefghijklmnop"}}`,
+	}
+	run := func(t *testing.T, last func(r *preq), check func(res *Result, err error, said string)) {
+		n := 0
+		p := newPeer().handle("tools/call", func(r *preq) {
+			switch n++; n {
+			case 1:
+				r.result(inputRequired("", first))
+			case 2:
+				r.result(inputRequired("", second))
+			case 3:
+				r.result(inputRequired("", short))
+			default:
+				last(r)
+			}
+		})
+		var log syncBuffer
+		var mu sync.Mutex
+		said := ""
+		say := func(s string) { mu.Lock(); defer mu.Unlock(); said += s + "\n" }
+		opt := Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Tap: func(e TapEvent) { say(string(e.Raw)) }}
+		m := manage(t, "sse", p, opt)
+		h := accept(yes)
+		h.Progress = func(p Progress) { say(p.Message) }
+		h.Log = func(l LogMessage) { say(string(l.Data)) }
+		res, err := callT(t, m, `{}`, h)
+		m.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		all := said + log.String()
+		for _, leak := range leaks {
+			if strings.Contains(all, leak) {
+				t.Errorf("SE-04: %q is in the protocol view, the log or a notification:\n%.2000s", leak, all)
+			}
+		}
+		check(res, err, said)
+	}
+	for name, body := range reflect {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *preq) {
+				r.notify("notifications/progress", `{"progressToken":`+r.raw("_meta", "progressToken")+`,"progress":1,"message":"SECOND-abcdefghijklmnop"}`)
+				r.notify("notifications/message", `{"level":"info","data":"tok-é-FIRST-0123456789/"}`)
+				r.result(body)
+			}, func(res *Result, err error, _ string) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				text := string(res.Raw) + string(res.Structured) + fmt.Sprintf("%s", res.Content)
+				for _, leak := range leaks {
+					if strings.Contains(text, leak) {
+						t.Errorf("SE-04: %q in %s", leak, text)
+					}
+				}
+				if !strings.Contains(text, redacted) || name == "text" && !strings.Contains(text, "ordinary-12b") {
+					t.Fatal(text)
+				}
+				if !json.Valid(res.Raw) {
+					t.Fatalf("%s", res.Raw)
+				}
+			})
+		})
+	}
+	t.Run("error", func(t *testing.T) {
+		run(t, func(r *preq) { r.failData(-32000, "bad state "+meant, `"SECOND-abcdefghijklmnop"`) }, func(_ *Result, err error, _ string) {
+			if e := wantCode(t, err, CodeServerError); !strings.Contains(e.Message, redacted) || strings.Contains(e.Message, "FIRST") {
+				t.Fatal(e)
+			}
+		})
+	})
+	t.Run("result without any", func(t *testing.T) {
+		body := `{"content":[{"type":"text","text":"ordinary-12b \u0041 <&>"}],  "x":1e5}`
+		run(t, func(r *preq) { r.result(body) }, func(res *Result, err error, _ string) {
+			if err != nil || string(res.Raw) != body {
+				t.Fatalf("%v %s", err, res.Raw)
+			}
+		})
+	})
+	t.Run("number", func(t *testing.T) {
+		n := 0
+		p := newPeer().handle("tools/call", func(r *preq) {
+			if n++; n == 1 {
+				r.result(inputRequired("", `"12345678901234567890"`))
+				return
+			}
+			r.result(`{"content":[],"structuredContent":{"n":12345678901234567890,"m":1234567890123456789}}`)
+		})
+		m := manage(t, "pipe", p, Options{})
+		res, err := callT(t, m, `{}`, accept(yes))
+		if err != nil || string(res.Structured) != `{"n":"[redacted]","m":1234567890123456789}` {
+			t.Fatalf("%v %s", err, res.Structured)
+		}
+	})
+}
+
+// TestStateInAForm: a server that puts a state into a form has the round refused before the form
+// is shown.
+func TestStateInAForm(t *testing.T) {
+	form := func(msg, label string) string {
+		return `{"k":{"method":"elicitation/create","params":{"message":"` + msg + `","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"` + label + `"}}}}}}`
+	}
+	const st = `"0123456789abcdef\u0021"`
+	for name, results := range map[string][]string{
+		"own, in the message":   {inputRequired(form("see 0123456789abcdef!", "x"), st)},
+		"own, in a label":       {inputRequired(form("m", "0123456789\\u0061bcdef!"), st)},
+		"of an earlier round":   {inputRequired("", st), inputRequired(form("0123456789abcdef!", "x"), `"other-state-0123456"`)},
+		"in another entry's":    {inputRequired(`{"a":`+yesForm+`,`+form("0123456789abcdef!", "x")[1:], st)},
+		"in a sampling request": {inputRequired(`{"s":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"0123456789abcdef!"}}]}}}`, st)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := script(append(results, complete)...)
+			m := manage(t, "pipe", p, Options{})
+			h := Handlers{Form: func(context.Context, FormRequest) (forms.Result, error) {
+				t.Error("a form was shown")
+				return forms.Cancel(), nil
+			}, Sampling: func(context.Context, SamplingRequest) (json.RawMessage, error) {
+				t.Error("a request was shown")
+				return nil, nil
+			}}
+			_, err := callT(t, m, `{}`, h)
+			if e := wantCode(t, err, CodeInvalidForm); strings.Contains(e.Message, "abcdef") {
+				t.Fatal(e)
+			}
+			if n := len(p.by("tools/call")); n != len(results) {
+				t.Fatal(n)
+			}
+		})
+	}
+}
+
+// TestTap: the protocol view sees every message with its call and leg, and no state.
+func TestTap(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			p := newPeer().handle("tools/call", askOnce(`{"k":`+yesForm+`}`, `"0123456789abcdef-STATE"`))
+			var mu sync.Mutex
+			var all []TapEvent
+			m := manage(t, kind, p, Options{Tap: func(e TapEvent) { mu.Lock(); defer mu.Unlock(); all = append(all, e) }})
+			if _, err := callT(t, m, `{"a":1}`, accept(yes)); err != nil {
+				t.Fatal(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			var legs []string
+			for _, e := range all {
+				if bytes.Contains(e.Raw, []byte("STATE")) || !json.Valid(e.Raw) {
+					t.Fatalf("%s", e.Raw)
+				}
+				if e.Method == "tools/call" {
+					legs = append(legs, fmt.Sprintf("%s %v leg %d state %d echoed %v", e.Direction, e.Response, e.Leg, e.StateBytes, e.Echoed))
+					if e.Call == 0 || e.ID == "" || e.Server != "s" || e.Size < 20 {
+						t.Fatalf("%+v", e)
+					}
+				}
+			}
+			want := []string{"sent false leg 1 state -1 echoed false", "received true leg 1 state 22 echoed false", "sent false leg 2 state 22 echoed true", "received true leg 2 state -1 echoed false"}
+			if fmt.Sprint(legs) != fmt.Sprint(want) {
+				t.Fatalf("%q", legs)
+			}
+		})
+	}
+}
+
+// FuzzState: any string token that a server uses as its state comes back byte for byte, and is
+// nowhere to be seen.
+func FuzzState(f *testing.F) {
+	for _, s := range []string{``, `a`, `\u0000\ud800\udc00\udfff`, `\\\/\"\b\f\n\r\t`, `é<&>'`, "\u2028", `{\"a\": 1}`, strings.Repeat("x", 17), `\u003c`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, inner string) {
+		token := json.RawMessage(`"` + inner + `"`)
+		if !json.Valid(token) || stateSize(token) > MaxState {
+			t.Skip()
+		}
+		text := unescape([]byte(inner))
+		if again := unescape(quote(text)[1 : len(quote(text))-1]); !bytes.Equal(text, again) {
+			t.Fatalf("quote and unescape disagree: %q %q", text, again)
+		}
+		ms, err := members([]byte(inputRequired("", string(token))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, terr := readRound(ms)
+		if terr != nil || !bytes.Equal(r.state, token) {
+			t.Fatalf("%v %s", terr, r.state)
+		}
+		c := &call{params: []member{stringMember("name", "t")}}
+		var b builder
+		b.raw(c.params[0].rawKey, c.params[0].val).add("requestState", r.state)
+		if got, _ := lookup(b.bytes(), "requestState"); !bytes.Equal(got, token) {
+			t.Fatalf("%s", got)
+		}
+		st := &states{}
+		st.add(token)
+		body := (&builder{}).add("a", token).add("b", quote(append([]byte("x"), text...))).bytes()
+		out := st.json(body)
+		if !json.Valid(out) {
+			t.Fatalf("not JSON any more: %q", out)
+		}
+		if len(text) >= minReflected && !bytes.Contains([]byte(redacted), text) {
+			walkScalars(out, func(i, j int) bool {
+				if tok := out[i:j]; tok[0] == '"' && bytes.Contains(unescape(tok[1:len(tok)-1]), text) {
+					t.Fatalf("the state is still there: %q", out)
+				}
+				return true
+			})
+		}
+		if len(text) < minReflected && len(inner) < minReflected && !bytes.Equal(out, body) {
+			t.Fatal("a short state was looked for")
+		}
+		if hidden, size := hideState(inputStateBody(token)); size != stateSize(token) || len(text) > 4 && bytes.Contains(hidden, token) {
+			t.Fatalf("%s", hidden)
+		}
+	})
+}
+
+func inputStateBody(token json.RawMessage) json.RawMessage {
+	return json.RawMessage(inputRequired("", string(token)))
+}
+
+// FuzzMessage: no bytes of a peer make the reader of messages panic, and what it accepts the
+// SDK's codec accepts too.
+func FuzzMessage(f *testing.F) {
+	for _, s := range []string{`{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","method":"x","params":[]}`, `[{}]`, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`, `{"a":"\u`, `{"a":1,"\u0061":2}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := parseMessage(raw)
+		if err != nil {
+			return
+		}
+		if _, err := decodeSDK(raw); err != nil {
+			t.Fatalf("the codec refuses %q: %v", raw, err)
+		}
+		for _, part := range []json.RawMessage{m.params, m.result} {
+			if part == nil {
+				continue
+			}
+			if ms, err := members(part); err == nil {
+				_, _ = readRound(ms)
+			}
+			_, _ = elements(part)
+			deep(part)
+		}
+	})
+}
