@@ -122,6 +122,7 @@ func (m *Model) Settled() bool { return m.stage == settled }
 // SetPlace moves the form in the queue.
 func (m *Model) SetPlace(position, total int) {
 	m.req.Position, m.req.Total = position, total
+	m.head = m.header()
 }
 
 // Show is called when the form comes back on the screen after it was left: keys are ignored for a moment again.

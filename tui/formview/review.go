@@ -133,7 +133,7 @@ func (r *review) reveal(room int) {
 	r.clamp(room)
 }
 
-func (r *review) allSeen() bool { return true }
+func (r *review) allSeen() bool { return r.seen >= len(r.rows) }
 
 func (m *Model) reviewKey(k tea.KeyMsg) Action {
 	if k.Paste {
