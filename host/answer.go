@@ -32,7 +32,7 @@ func (h *Host) interactionAnswer(c *conn, in *protocol.InteractionAnswerInput) (
 		c.log.Info("interaction answer refused", "session", s.id, "interaction", in.InteractionID)
 		return nil, refused
 	}
-	done := settled(*found, protocol.InteractionAnswered, &protocol.FormOutcome{Result: result, CommittedAt: nowMillis()})
+	done := settled(*found, protocol.InteractionAnswered, &protocol.FormOutcome{Result: result, CommittedAt: h.now()})
 	if err := h.store.write(func(tx *bolt.Tx) error { return putSettled(tx, &done) }); err != nil {
 		return nil, h.persistence("interaction.answer", err) // still pending: it may be answered again
 	}

@@ -107,8 +107,8 @@ func (r *Run) Start(ctx context.Context, calls ...ToolCall) ([]*Call, error) {
 	started := make([]*Call, len(calls))
 	rows := make([]row, len(calls))
 	for i, call := range calls {
-		started[i] = &Call{ID: "call_" + newID(), Tool: call, invocation: newID(), began: time.Now(), done: make(chan struct{})}
-		head := newHead(protocol.RowToolCall, r.turn.rec.TurnID)
+		started[i] = &Call{ID: "call_" + s.host.id(), Tool: call, invocation: s.host.id(), began: s.host.opt.Clock.Now(), done: make(chan struct{})}
+		head := s.host.head(protocol.RowToolCall, r.turn.rec.TurnID)
 		head.ID = started[i].ID
 		rows[i] = newRow(toolCallRow{
 			rowHead: head, ToolName: tools[i].ModelName, Origin: originProvider, ModelVisibility: visible,
@@ -124,7 +124,7 @@ func (r *Run) Start(ctx context.Context, calls ...ToolCall) ([]*Call, error) {
 		r.calls[call.invocation] = call
 		s.publishEvent(r.turn.rec.RunID, protocol.ToolEvent{
 			Type: protocol.EventToolStart, ID: call.operation() + "_call", OperationID: call.operation(), TurnID: r.turn.rec.TurnID,
-			TS: nowMillis(), ToolUseID: call.ID, ToolName: tools[i].ModelName,
+			TS: s.host.now(), ToolUseID: call.ID, ToolName: tools[i].ModelName,
 			DisplayName: tools[i].DisplayName, ActivityKind: string(tools[i].ActivityKind),
 		})
 	}
@@ -182,9 +182,9 @@ func (s *session) settleCall(e broker.Settle) {
 	}
 	run := s.turn.run
 	out := e.Outcome
-	took := time.Since(call.began).Milliseconds()
+	took := s.host.opt.Clock.Now().Sub(call.began).Milliseconds()
 	result := toolResultRow{
-		rowHead: newHead(protocol.RowToolResult, e.Turn.ID), ToolUseID: call.ID, DurationMs: &took,
+		rowHead: s.host.head(protocol.RowToolResult, e.Turn.ID), ToolUseID: call.ID, DurationMs: &took,
 		Origin: originProvider, ModelVisibility: visible, IsError: out.Result == nil,
 	}
 	status := protocol.ToolCompleted
@@ -201,7 +201,7 @@ func (s *session) settleCall(e broker.Settle) {
 	s.publishRows()
 	s.publishEvent(s.turn.rec.RunID, protocol.ToolEvent{
 		Type: protocol.EventToolResult, ID: call.operation() + "_response", OperationID: call.operation(), TurnID: e.Turn.ID,
-		TS: nowMillis(), ToolUseID: call.ID, Status: status, DurationMs: &took,
+		TS: s.host.now(), ToolUseID: call.ID, Status: status, DurationMs: &took,
 	})
 	s.host.log.Info("invocation ended", "session", s.id, "turn", e.Turn.ID, "invocation", e.Invocation, "reason", out.Reason.String())
 	call.outcome = CallOutcome{Result: out.Result, Failure: out.Message, Uncertain: out.Uncertain}
@@ -216,7 +216,7 @@ func (s *session) showProgress(e broker.Progress) {
 		return
 	}
 	s.publishEvent(s.turn.rec.RunID, protocol.ToolEvent{
-		Type: protocol.EventToolProgress, ID: newID(), TurnID: e.Turn.ID, TS: nowMillis(), ToolUseID: call.ID,
+		Type: protocol.EventToolProgress, ID: s.host.id(), TurnID: e.Turn.ID, TS: s.host.now(), ToolUseID: call.ID,
 		Chunk: stepsChunk(e.Current, e.Total),
 	})
 }

@@ -72,7 +72,7 @@ type conn struct {
 func (h *Host) adopt(ws *websocket.Conn, cred access.Credential) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &conn{
-		host: h, id: newID(), ws: ws, cred: cred, out: newOutbox(), ctx: ctx, cancel: cancel,
+		host: h, id: h.id(), ws: ws, cred: cred, out: newOutbox(), ctx: ctx, cancel: cancel,
 		done: make(chan struct{}), writer: make(chan struct{}), inWake: make(chan struct{}, 1),
 		inflight: map[string]bool{}, subs: map[string]*subscription{},
 	}

@@ -2,7 +2,6 @@ package host
 
 import (
 	"sync"
-	"time"
 
 	"askback/forms"
 	"askback/host/broker"
@@ -20,7 +19,7 @@ type gate struct {
 	mu     sync.Mutex
 	broker *broker.Broker
 	conns  map[string]*conn
-	timers map[string]*time.Timer    // execution deadlines by invocation
+	timers map[string]Timer          // execution deadlines by invocation
 	owners map[string]*session       // of invocations
 	queues map[*session]*effectQueue // of effects that wait for their session
 }
@@ -33,7 +32,7 @@ type effectQueue struct {
 func (g *gate) init() {
 	g.broker = broker.New()
 	g.conns = map[string]*conn{}
-	g.timers = map[string]*time.Timer{}
+	g.timers = map[string]Timer{}
 	g.owners = map[string]*session{}
 	g.queues = map[*session]*effectQueue{}
 }
@@ -129,7 +128,7 @@ func (g *gate) send(h *Host, e broker.Send) {
 
 func (g *gate) arm(h *Host, e broker.ArmDeadline) {
 	g.stop(e.Invocation)
-	g.timers[e.Invocation] = time.AfterFunc(h.opt.ExecutionDeadline, func() {
+	g.timers[e.Invocation] = h.opt.Clock.AfterFunc(h.opt.ExecutionDeadline, func() {
 		g.do(h, func(b *broker.Broker) []broker.Effect { return b.Deadline(e.Invocation, e.Generation) })
 	})
 }

@@ -63,6 +63,10 @@ type Options struct {
 	// DrainGrace is how long a running Turn may go on after Shutdown began; zero is one
 	// second, negative none.
 	DrainGrace time.Duration
+	// Clock tells the time and runs the timers; nil is the real one.
+	Clock Clock
+	// NewID mints ids, which must be entity ids and never repeat; nil mints UUIDs.
+	NewID func() string
 	// BeforeHandOver, when set, is called between the commit of an answer and its
 	// hand-over to the provider, on a goroutine of its own, with the invocation. The
 	// execution deadline runs meanwhile. A seam for tests.
@@ -76,6 +80,12 @@ func (o *Options) setDefaults() {
 	o.DrainGrace = max(0, orElse(o.DrainGrace, time.Second))
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Clock == nil {
+		o.Clock = realClock{}
+	}
+	if o.NewID == nil {
+		o.NewID = newID
 	}
 	if o.Executor == nil {
 		o.Executor = CallExecutor{}
@@ -144,7 +154,7 @@ func Open(opt Options) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", err)
 	}
-	h := &Host{opt: opt, log: opt.Logger, store: st, aside: aside, epoch: newID(), conns: map[string]*conn{}}
+	h := &Host{opt: opt, log: opt.Logger, store: st, aside: aside, epoch: opt.NewID(), conns: map[string]*conn{}}
 	rand.Read(h.cursorKey[:])
 	h.catalog.sessions = map[string]*session{}
 	h.gate.init()
@@ -240,7 +250,5 @@ func (h *Host) broadcast(subject string, frame protocol.HostFrame) {
 		}
 	}
 }
-
-func nowMillis() int64 { return time.Now().UnixMilli() }
 
 var discardLog = stdlog.New(io.Discard, "", 0)

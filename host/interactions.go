@@ -3,7 +3,6 @@ package host
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -24,7 +23,7 @@ type interaction struct {
 	shown protocol.Interaction // never changed
 	ask   broker.Ask           // who asked
 	size  int                  // of its JSON
-	timer *time.Timer          // closes it when nobody answers
+	timer Timer                // closes it when nobody answers
 }
 
 func (in *interaction) form() forms.Form { return in.shown.Request.(*protocol.FormRequest).Form }
@@ -89,7 +88,7 @@ func (s *session) openInteraction(e broker.OpenInteraction) {
 	}
 	s.pending = append(s.pending, in)
 	s.refreshView()
-	in.timer = time.AfterFunc(h.opt.InteractionTimeout, func() { s.interactionTimedOut(in) })
+	in.timer = h.opt.Clock.AfterFunc(h.opt.InteractionTimeout, func() { s.interactionTimedOut(in) })
 	h.gate.do(h, func(b *broker.Broker) []broker.Effect { return b.Stored(e.Ask) })
 	h.log.Info("interaction pending", "session", s.id, "turn", e.Turn.ID, "interaction", in.shown.InteractionID)
 	s.publishProjection()
@@ -107,7 +106,7 @@ func (s *session) makeInteraction(e broker.OpenInteraction) (in *interaction, da
 		return nil, nil, "invalid_form: The form cannot be answered"
 	}
 	in = &interaction{ask: e.Ask, shown: protocol.Interaction{
-		SchemaVersion: protocol.InteractionSchemaVersion, InteractionID: newID(),
+		SchemaVersion: protocol.InteractionSchemaVersion, InteractionID: s.host.id(),
 		SessionID: s.id, TurnID: e.Turn.ID, RunID: s.turn.rec.RunID,
 		Request: &protocol.FormRequest{ToolUseID: e.ToolCallID, Form: form.Project()}, Revision: 1, Status: protocol.InteractionPending,
 	}}
@@ -148,10 +147,6 @@ func putSettled(tx *bolt.Tx, in *protocol.Interaction) error {
 func settled(in protocol.Interaction, status protocol.InteractionStatus, outcome protocol.InteractionOutcome) protocol.Interaction {
 	in.Revision, in.Status, in.Outcome = 2, status, outcome
 	return in
-}
-
-func closed(in protocol.Interaction, reason protocol.ClosureReason) protocol.Interaction {
-	return settled(in, protocol.InteractionClosed, &protocol.Closure{Reason: reason, CommittedAt: nowMillis()})
 }
 
 // take removes a pending Interaction from the session's list; nil when somebody else
@@ -196,7 +191,7 @@ func (s *session) storeClosures(list []*interaction, reason protocol.ClosureReas
 	h := s.host
 	err := h.store.write(func(tx *bolt.Tx) error {
 		for _, in := range list {
-			end := closed(in.shown, reason)
+			end := h.closed(in.shown, reason)
 			if err := putSettled(tx, &end); err != nil {
 				return err
 			}

@@ -17,7 +17,8 @@ import (
 //
 // A frame of a subscription gets its sequence number when it is taken for writing, so
 // that what is superseded while it waits (an older projection, an older progress) can
-// be left out without a gap.
+// be left out without a gap. That happens once half of the subscription's bound is used:
+// a watcher that keeps up sees every state.
 type outbox struct {
 	mu     sync.Mutex
 	items  []*outItem
@@ -106,16 +107,16 @@ func (o *outbox) hint(subject string, data []byte) {
 	o.signal()
 }
 
-// publish queues a subscription's frame of about size bytes. A frame with the same key
-// that still waits is superseded; "" supersedes nothing. It reports false once the
-// subscription has ended as a slow consumer.
+// publish queues a subscription's frame of about size bytes. Where room runs short it
+// supersedes the last frame with the same key that still waits; "" supersedes nothing.
+// It reports false once the subscription has ended as a slow consumer.
 func (o *outbox) publish(sub *subQueue, frame protocol.SubscriptionFrame, size int, same string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed || sub.ended {
 		return !sub.ended
 	}
-	if same != "" {
+	if same != "" && (sub.frames >= protocol.MaxSubscriberFrames/2 || sub.bytes+size > protocol.MaxSubscriberBytes/2) {
 		o.kill(sub.same[same])
 	}
 	if sub.frames+1 > protocol.MaxSubscriberFrames || sub.bytes+size > protocol.MaxSubscriberBytes {

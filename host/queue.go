@@ -97,13 +97,13 @@ func (h *Host) turnMessageSubmit(c *conn, in *protocol.TurnMessageSubmitInput) (
 	}
 	var result protocol.TurnMessageSubmitResult
 	if s.turn == nil || !s.turn.live() {
-		id := newID()
+		id := h.id()
 		if err := s.startTurn(id, in.Content, c.initiator(), false); err != nil {
 			return nil, err
 		}
 		result = protocol.TurnMessageSubmitResult{Disposition: protocol.DispositionTurnStarted, TurnID: id}
 	} else {
-		m := newQueued(in, c.initiator())
+		m := h.newQueued(in, c.initiator())
 		if len(s.queue.entries) >= protocol.MaxQueueEntries || s.snapshotSize()+m.size > protocol.MaxSnapshotBytes {
 			return nil, refusal(protocol.CodeOperationConflict, "The session's queue is full")
 		}
@@ -116,9 +116,9 @@ func (h *Host) turnMessageSubmit(c *conn, in *protocol.TurnMessageSubmitInput) (
 	return &result, nil
 }
 
-func newQueued(in *protocol.TurnMessageSubmitInput, by broker.Initiator) queuedMessage {
+func (h *Host) newQueued(in *protocol.TurnMessageSubmitInput, by broker.Initiator) queuedMessage {
 	m := queuedMessage{by: by, shown: protocol.QueueEntry{
-		EntryID: newID(), MessageID: in.MessageID, Content: in.Content, Placement: protocol.PlaceNextTurn, State: queueQueued,
+		EntryID: h.id(), MessageID: in.MessageID, Content: in.Content, Placement: protocol.PlaceNextTurn, State: queueQueued,
 	}}
 	data, _ := json.Marshal(m.shown)
 	m.size = len(data) + 1
@@ -134,7 +134,7 @@ func (s *session) startQueued() {
 	if !ok {
 		return
 	}
-	if err := s.startTurn(newID(), m.shown.Content, m.by, true); err != nil {
+	if err := s.startTurn(s.host.id(), m.shown.Content, m.by, true); err != nil {
 		s.host.log.Warn("queued message dropped", "session", s.id, "message", m.shown.MessageID, "error", err.Error())
 		s.publishProjection()
 	}

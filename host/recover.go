@@ -37,7 +37,7 @@ func (h *Host) recoverStore() error {
 	closedForms, endedTurns := 0, 0
 	err = h.store.write(func(tx *bolt.Tx) error {
 		closedForms, endedTurns = 0, 0
-		n, err := closeLeftPending(tx)
+		n, err := h.closeLeftPending(tx)
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (h *Host) recoverStore() error {
 }
 
 // closeLeftPending closes every form that is pending in the store.
-func closeLeftPending(tx *bolt.Tx) (int, error) {
+func (h *Host) closeLeftPending(tx *bolt.Tx) (int, error) {
 	var keys [][]byte
 	tx.Bucket(bucketPending).ForEach(func(k, _ []byte) error {
 		keys = append(keys, append([]byte(nil), k...))
@@ -74,7 +74,7 @@ func closeLeftPending(tx *bolt.Tx) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("a pending interaction cannot be read: %w", err)
 		}
-		end := closed(*in, protocol.ClosedHostRestarted)
+		end := h.closed(*in, protocol.ClosedHostRestarted)
 		if err := putSettled(tx, &end); err != nil {
 			return 0, err
 		}
@@ -89,14 +89,14 @@ func (s *session) endLeftTurn(tx *bolt.Tx, turnID string) error {
 		return fmt.Errorf("the open turn %s cannot be read: %w", turnID, err)
 	}
 	rec.Status, rec.AbortSource = protocol.TurnCancelled, abortRestarted
-	rec.TerminalEventID, rec.EndedAt = newID(), nowMillis()
+	rec.TerminalEventID, rec.EndedAt = s.host.id(), s.host.now()
 	rows, err := s.lostResults(tx, turnID)
 	if err != nil {
 		return err
 	}
 	rows = append(rows,
-		newRow(turnStateRow{rowHead: newHead(protocol.RowTurnState, turnID), Status: rowAborted, AbortedAt: rec.EndedAt, AbortSource: abortRestarted, PartialOutput: true}),
-		newRow(noteRow{rowHead: newHead(protocol.RowSystemNote, turnID), Kind: noteAbort, Data: map[string]any{"source": abortRestarted}}))
+		newRow(turnStateRow{rowHead: s.host.head(protocol.RowTurnState, turnID), Status: rowAborted, AbortedAt: rec.EndedAt, AbortSource: abortRestarted, PartialOutput: true}),
+		newRow(noteRow{rowHead: s.host.head(protocol.RowSystemNote, turnID), Kind: noteAbort, Data: map[string]any{"source": abortRestarted}}))
 	next := *s.rec
 	if err := appendRows(tx, s.id, next.Rows, rows); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *session) lostResults(tx *bolt.Tx, turnID string) ([]row, error) {
 			answered[r.ToolUseID] = true
 		case r.Type == protocol.RowToolCall && !answered[r.ID]:
 			lost = append(lost, newRow(toolResultRow{
-				rowHead: newHead(protocol.RowToolResult, turnID), ToolUseID: r.ID, IsError: true,
+				rowHead: s.host.head(protocol.RowToolResult, turnID), ToolUseID: r.ID, IsError: true,
 				Content: failureContent(textRestarted, true), Origin: originProvider, ModelVisibility: visible,
 			}))
 		}

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"time"
 
 	"askback/internal/strictjson"
 	"askback/protocol"
@@ -118,6 +117,9 @@ func (h *Host) request(c *conn, req *protocol.Request) {
 		c.respond(req, nil, err)
 		return
 	}
+	if !c.waitRoom(answerRoom) {
+		return
+	}
 	run := func() {
 		result, err := op.serve(h, c, req)
 		c.respond(req, result, err)
@@ -164,20 +166,23 @@ func (c *conn) respond(req *protocol.Request, result protocol.Result, err error)
 	}
 }
 
+// answerRoom is how much room in the outbound queue a request waits for: about what the
+// largest common answer takes.
+const answerRoom = 64 << 10
+
 // waitRoom waits until about n bytes of answer fit into the outbound queue, so that a
-// client which asks for many pages at once is slowed down, not cut off.
-func (c *conn) waitRoom(n int) {
+// client which asks for much at once is slowed down, not cut off. It reports false when
+// the connection has ended meanwhile.
+func (c *conn) waitRoom(n int) bool {
 	for {
 		room := c.out.roomFor(n)
 		if room == nil {
-			return
+			return true
 		}
 		select {
 		case <-room:
 		case <-c.ctx.Done():
-			return
-		case <-time.After(c.host.opt.ExecutionDeadline):
-			return
+			return false
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (h *Host) retainLoop() {
 	tick := time.NewTicker(max(time.Second, min(h.opt.Retain/4, time.Minute)))
 	defer tick.Stop()
 	for {
-		if n, err := h.forgetValues(time.Now().Add(-h.opt.Retain)); err != nil {
+		if n, err := h.forgetValues(h.opt.Clock.Now().Add(-h.opt.Retain)); err != nil {
 			h.persistence("retain", err)
 		} else if n > 0 {
 			h.log.Info("values dropped", "interactions", n)

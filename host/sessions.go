@@ -153,7 +153,7 @@ func (h *Host) sessionCreate(c *conn, in *protocol.SessionCreateInput) (protocol
 	if in.ModelTarget.Kind == protocol.ModelExplicit && (in.ModelTarget.ConnectionSlug != modelNone || in.ModelTarget.Model != modelNone) {
 		return nil, refusal(protocol.CodeInvalidRequest, "Session model connection is unavailable")
 	}
-	now := nowMillis()
+	now := h.now()
 	rec := &sessionRecord{
 		Create: made, Revision: 1, CreatedAt: now, LastUsedAt: now, StatusUpdatedAt: now,
 		Name: orElse(in.Name, defaultSessionName), Labels: in.Labels, Status: protocol.SessionActive,

@@ -32,7 +32,7 @@ func (h *Host) subscriptionOpen(c *conn, req *protocol.Request) (protocol.Result
 		return nil, refusal(protocol.CodeInternalFailure, "Runtime Host operation failed") // as the protocol has it for an unknown session
 	}
 	defer s.mu.Unlock()
-	sub := &subscription{id: newID(), session: s, conn: c, tail: in.Transcript.Kind == protocol.TranscriptTail, queue: subQueue{next: 1}}
+	sub := &subscription{id: h.id(), session: s, conn: c, tail: in.Transcript.Kind == protocol.TranscriptTail, queue: subQueue{next: 1}}
 	sub.queue.header = sub.header()
 	result := &protocol.SubscriptionOpenResult{
 		HostEpoch: h.epoch, SubscriptionID: sub.id, NextSequence: 1,

@@ -30,10 +30,6 @@ type rowHead struct {
 	TS     int64  `json:"ts"`
 }
 
-func newHead(kind, turnID string) rowHead {
-	return rowHead{Type: kind, ID: newID(), TurnID: turnID, TS: nowMillis()}
-}
-
 type userRow struct {
 	rowHead
 	Text        string `json:"text"`
@@ -130,7 +126,9 @@ const cursorRows = "rows"
 var errBadCursor = refusal(protocol.CodeInvalidRequest, "Invalid transcript cursor")
 
 func (h *Host) transcriptPage(c *conn, in *protocol.TranscriptPageInput) (protocol.Result, error) {
-	c.waitRoom(2 * in.MaxBytes)
+	if !c.waitRoom(2 * in.MaxBytes) {
+		return nil, errAnswered
+	}
 	sub := c.subscription(in.SubscriptionID)
 	if sub == nil {
 		return nil, refusal(protocol.CodeNotFound, "Session subscription was not found")

@@ -135,7 +135,7 @@ func (s *session) startTurn(id string, content protocol.Content, by broker.Initi
 	if !h.turnBegins() {
 		return refusal(protocol.CodeHostDraining, "Runtime Host is draining")
 	}
-	rec := &turnRecord{TurnID: id, RunID: newID(), Content: contentDigest(content), Status: protocol.TurnRunning, StartedAt: nowMillis()}
+	rec := &turnRecord{TurnID: id, RunID: h.id(), Content: contentDigest(content), Status: protocol.TurnRunning, StartedAt: h.now()}
 	name := broker.Turn{Session: s.id, ID: id}
 	conflict := h.gate.bindTurn(name, rec.RunID, by)
 	if conflict != nil && !must {
@@ -147,8 +147,8 @@ func (s *session) startTurn(id string, content protocol.Content, by broker.Initi
 	next.LastUsedAt, next.StatusUpdatedAt = rec.StartedAt, rec.StartedAt
 	next.Status, next.RootTurn = protocol.SessionRunning, id
 	rows := []row{
-		newRow(userRow{rowHead: newHead(protocol.RowUser, id), Text: content.Text, DisplayText: content.DisplayText}),
-		newRow(turnStateRow{rowHead: newHead(protocol.RowTurnState, id), Status: string(protocol.TurnRunning)}),
+		newRow(userRow{rowHead: h.head(protocol.RowUser, id), Text: content.Text, DisplayText: content.DisplayText}),
+		newRow(turnStateRow{rowHead: h.head(protocol.RowTurnState, id), Status: string(protocol.TurnRunning)}),
 	}
 	first := next.Rows
 	next.Rows += int64(len(rows))
@@ -222,8 +222,8 @@ func (s *session) endTurn(t *turn, failure error) {
 		t.stopping = protocol.AbortUserStop
 	}
 	rec := *t.rec
-	rec.EndedAt, rec.TerminalEventID = nowMillis(), newID()
-	state := turnStateRow{rowHead: newHead(protocol.RowTurnState, rec.TurnID), PartialOutput: true}
+	rec.EndedAt, rec.TerminalEventID = h.now(), h.id()
+	state := turnStateRow{rowHead: h.head(protocol.RowTurnState, rec.TurnID), PartialOutput: true}
 	next := *s.rec
 	switch {
 	case t.stopping != "":
@@ -242,7 +242,7 @@ func (s *session) endTurn(t *turn, failure error) {
 	}
 	rows := []row{newRow(state)}
 	if t.stopping != "" {
-		rows = append(rows, newRow(noteRow{rowHead: newHead(protocol.RowSystemNote, rec.TurnID), Kind: noteAbort, Data: map[string]any{"source": t.stopping}}))
+		rows = append(rows, newRow(noteRow{rowHead: h.head(protocol.RowSystemNote, rec.TurnID), Kind: noteAbort, Data: map[string]any{"source": t.stopping}}))
 	}
 	next.Revision++
 	next.LastUsedAt, next.StatusUpdatedAt = rec.EndedAt, rec.EndedAt
