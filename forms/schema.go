@@ -1,9 +1,6 @@
 package forms
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // SchemaOptions bound the reading of a schema. The zero value reads with our
 // limits and at most 64 KiB of JSON.
@@ -37,17 +34,19 @@ type Ignored struct{ Field, Keyword string }
 // itself), the keyword, and a sentence for the author of the server.
 type SchemaError struct{ Field, Keyword, Message string }
 
-// Error is `property "pin": pattern: …`.
+// Error is `property "pin", keyword "pattern": …`.
 func (e *SchemaError) Error() string {
-	var b strings.Builder
+	var where []string
 	if e.Field != "" {
-		fmt.Fprintf(&b, "property %s: ", quoteName(e.Field))
+		where = append(where, "property "+quoteName(e.Field))
 	}
 	if e.Keyword != "" {
-		fmt.Fprintf(&b, "%s: ", cutTo(Line(e.Keyword), 80))
+		where = append(where, "keyword "+quoteName(e.Keyword))
 	}
-	b.WriteString(e.Message)
-	return b.String()
+	if where == nil {
+		return e.Message
+	}
+	return strings.Join(where, ", ") + ": " + e.Message
 }
 
 // SchemaErrors are all that is wrong with a schema, in the order of its JSON.

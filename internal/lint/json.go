@@ -139,7 +139,7 @@ const ruleMalformed = "malformed"
 func malformed(err error) forms.Errors {
 	message := err.Error()
 	if e, ok := errors.AsType[*strictjson.Error](err); ok && e.Path == "" {
-		message = "the answer " + e.Error()
+		message = "the answer: " + e.Error()
 	}
 	return forms.Errors{{Rule: ruleMalformed, Message: message}}
 }

@@ -17,7 +17,7 @@ func warnings(f forms.Form, s forms.Schema) []Warning {
 		out = append(out, Warning{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 	if len(f.Fields) > manyFields {
-		add("", "has %d fields; more than %d are hard to answer", len(f.Fields), manyFields)
+		add("", "the form has %d fields; more than %d are hard to answer", len(f.Fields), manyFields)
 	}
 	if forms.HasLink(forms.Form{Message: f.Message}) {
 		add("", "the message holds a link; a form must not send people elsewhere, use URL mode for that")
