@@ -244,8 +244,8 @@ func anyKeys(t *testing.T, seed int, keys []tea.KeyMsg, hist *[]string, left map
 	if r.Intn(3) == 0 {
 		w, h = 40, 12
 	}
-	th := plainTheme()
-	if r.Intn(4) == 0 { // with colours on
+	th, colours := plainTheme(), r.Intn(4) == 0
+	if colours {
 		lipgloss.SetColorProfile(termenv.ANSI)
 		defer lipgloss.SetColorProfile(termenv.Ascii)
 		th = theme.New(theme.Dark)
@@ -283,6 +283,10 @@ func anyKeys(t *testing.T, seed int, keys []tea.KeyMsg, hist *[]string, left map
 		v := d.m.View()
 		if err := frameRules(d.m, v, w, h); err != nil {
 			t.Errorf("seed %d: %v after %q\n%s", seed, err, *hist, box(trim(v), w))
+			return
+		}
+		if colours && !d.m.tooSmall() && d.m.stage == filling && d.m.detail == nil && d.m.current().input != nil && !strings.Contains(v, "\x1b[7m") {
+			t.Errorf("seed %d: no cursor after %q\n%s", seed, *hist, box(trim(ansi.Strip(v)), w))
 			return
 		}
 		seen.frame(d.m, v)
