@@ -97,6 +97,8 @@ func (f *lineFilter) next() {
 	}
 	m, err := parseMessage(line)
 	switch {
+	case err == nil && m.response() && m.id == nil:
+		f.noise(line, errors.New("it is a reply to no request"))
 	case err == nil:
 		f.line = append(line, '\n') // line shares f.buf, which has room: its newline was trimmed
 	case m != nil && m.response() && m.id != nil:

@@ -306,7 +306,7 @@ func quote(text []byte) []byte {
 			out = append(out, '\\', c)
 		case c < 0x20:
 			out = append(out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		case c == 0xED && i+2 < len(text) && text[i+1] >= 0xA0: // a WTF-8 surrogate
+		case c == 0xED && i+2 < len(text) && text[i+1]>>5 == 0b101 && text[i+2]>>6 == 0b10: // a WTF-8 surrogate
 			u := uint16(c&0x0F)<<12 | uint16(text[i+1]&0x3F)<<6 | uint16(text[i+2]&0x3F)
 			out = append(out, '\\', 'u', digits[u>>12], digits[u>>8&15], digits[u>>4&15], digits[u&15])
 			i += 2
