@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"time"
 
 	"askback/host"
 	"askback/host/access"
@@ -30,8 +29,8 @@ type embeddedOptions struct {
 	dir    string // of the store; "" for a new temporary one, removed at the end
 	log    *slog.Logger
 	stderr io.Writer
-	now    func() time.Time // nil: the system's clock
-	newID  func() string    // nil: random ids
+	clock  host.Clock    // nil: the system's
+	newID  func() string // nil: random ids
 }
 
 // openEmbedded starts a Host. A store that another process holds is not waited for: a temporary one takes its place.
@@ -48,7 +47,7 @@ func openEmbedded(o embeddedOptions) (*embedded, error) {
 	if e.providerToken, err = tokens.Add("tools", access.RoleProvider, 0); err != nil {
 		return nil, err
 	}
-	opt := host.Options{Dir: o.dir, Access: tokens, WorkDir: work, Logger: o.log}
+	opt := host.Options{Dir: o.dir, Access: tokens, WorkDir: work, Logger: o.log, Clock: o.clock, NewID: o.newID}
 	if o.dir != "" {
 		e.host, err = host.Open(opt)
 		if errors.Is(err, host.ErrStoreInUse) {

@@ -30,6 +30,10 @@ func (g *globals) needHost(command string) error {
 
 // openTarget resolves --host, or starts an embedded Host with its store in dir ("" for a temporary one).
 func (g *globals) openTarget(dir string, log *slog.Logger) (*target, error) {
+	return g.openTargetWith(embeddedOptions{dir: dir, log: log, stderr: g.env.stderr})
+}
+
+func (g *globals) openTargetWith(o embeddedOptions) (*target, error) {
 	t := &target{}
 	state, err := g.stateDir()
 	if err != nil {
@@ -38,9 +42,9 @@ func (g *globals) openTarget(dir string, log *slog.Logger) (*target, error) {
 	if t.instance, err = hostclient.HoldInstance(state); err != nil {
 		return nil, usagef(err)
 	}
-	base := hostclient.Options{InstanceID: t.instance.ID(), Logger: log}
+	base := hostclient.Options{InstanceID: t.instance.ID(), Logger: o.log}
 	if g.host == "" {
-		e, err := openEmbedded(embeddedOptions{dir: dir, log: log, stderr: g.env.stderr})
+		e, err := openEmbedded(o)
 		if err != nil {
 			t.instance.Release()
 			return nil, err

@@ -7,9 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"askback/host"
 	"askback/internal/play"
 	"askback/mcpmgr/config"
 	"askback/tui"
@@ -53,6 +56,7 @@ func runPlay(ctx context.Context, g *globals, script, golden string, update bool
 		}
 	}
 	base := filepath.Dir(script)
+	time.Local = time.UTC // frames show times of day, and must not depend on where they are made
 	err = play.Run(ctx, steps, play.Options{Golden: golden, Update: update,
 		Start: func(ctx context.Context, args []string, o tui.Options, clock *play.Clock) int {
 			return g.startScripted(ctx, base, args, o, clock)
@@ -70,7 +74,8 @@ func (g *globals) startScripted(ctx context.Context, base string, args []string,
 	if err == nil {
 		inner := *g
 		inner.host, inner.session, inner.permissionMode, inner.accessible = "", "", "", false
-		err = runTerminal(ctx, &inner, terminal{servers: servers, temporary: true, options: o, clock: clock, name: "play"})
+		err = runTerminal(ctx, &inner, terminal{servers: servers, temporary: true, options: o,
+			host: embeddedOptions{clock: scriptedClock{clock}, newID: counterIDs()}, name: "play"})
 	}
 	if x, ok := errors.AsType[*exitError](err); err != nil && !(ok && x.silent) {
 		fmt.Fprintf(g.env.stderr, "askback: %v\n", err)
@@ -92,4 +97,17 @@ func (g *globals) scriptedServers(base string, args []string) ([]config.Server, 
 		return nil, err
 	}
 	return f.Servers, nil
+}
+
+// scriptedClock is a script's clock as the Host's.
+type scriptedClock struct{ *play.Clock }
+
+func (c scriptedClock) AfterFunc(d time.Duration, f func()) host.Timer {
+	return c.Clock.AfterFunc(d, f)
+}
+
+// counterIDs mints ids that are the same in every run.
+func counterIDs() func() string {
+	var n atomic.Int64
+	return func() string { return fmt.Sprintf("id-%d", n.Add(1)) }
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -87,9 +86,9 @@ type terminal struct {
 	attach    bool // no servers of our own
 	temporary bool // the embedded Host keeps nothing
 	reload    func() ([]config.Server, error)
-	options   tui.Options                  // what a scripted run replaces
-	clock     interface{ Now() time.Time } // of a scripted run's Host; nil is the system's
-	name      string                       // of the session that is created; "" is the folder's
+	options   tui.Options     // what a scripted run replaces
+	host      embeddedOptions // clock and ids of a scripted run's Host
+	name      string          // of the session that is created; "" is the folder's
 }
 
 func runTerminal(ctx context.Context, g *globals, term terminal) error {
@@ -148,14 +147,15 @@ func terminalExit(out tui.Outcome) error {
 }
 
 func (g *globals) openTerminalTarget(term terminal, log *slog.Logger) (*target, error) {
-	dir := ""
+	o := term.host
+	o.log, o.stderr = log, g.env.stderr
 	if !term.temporary && g.host == "" {
 		var err error
-		if dir, err = g.hostDir(); err != nil {
+		if o.dir, err = g.hostDir(); err != nil {
 			return nil, err
 		}
 	}
-	return g.openTarget(dir, log)
+	return g.openTargetWith(o)
 }
 
 func folderName() string {

@@ -16,8 +16,25 @@ type Clock struct {
 }
 
 type timer struct {
-	at time.Time
-	ch chan time.Time
+	at  time.Time
+	ch  chan time.Time // of After
+	run *Timer         // of AfterFunc
+}
+
+// Timer is a call that is due when the clock was moved far enough.
+type Timer struct {
+	clock *Clock
+	f     func()
+	over  bool // called or stopped; guarded by the clock
+}
+
+// Stop prevents the call; it reports false when that was too late.
+func (t *Timer) Stop() bool {
+	t.clock.mu.Lock()
+	defer t.clock.mu.Unlock()
+	pending := !t.over
+	t.over = true
+	return pending
 }
 
 // NewClock returns a clock that shows Start.
@@ -39,8 +56,17 @@ func (c *Clock) After(d time.Duration) <-chan time.Time {
 		ch <- c.now
 		return ch
 	}
-	c.timers = append(c.timers, timer{c.now.Add(d), ch})
+	c.timers = append(c.timers, timer{at: c.now.Add(d), ch: ch})
 	return ch
+}
+
+// AfterFunc calls f on a goroutine of its own once the clock was moved by d.
+func (c *Clock) AfterFunc(d time.Duration, f func()) *Timer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &Timer{clock: c, f: f}
+	c.timers = append(c.timers, timer{at: c.now.Add(d), run: t})
+	return t
 }
 
 // Move moves the clock.
@@ -54,7 +80,13 @@ func (c *Clock) Move(d time.Duration) {
 			kept = append(kept, t)
 			continue
 		}
-		t.ch <- c.now
+		switch {
+		case t.ch != nil:
+			t.ch <- c.now
+		case !t.run.over:
+			t.run.over = true
+			go t.run.f()
+		}
 	}
 	c.timers = kept
 }

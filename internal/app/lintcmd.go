@@ -1,0 +1,140 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"askback/forms"
+	"askback/internal/lint"
+	"askback/tui/formview"
+	"askback/tui/theme"
+)
+
+// maxLintInput bounds what lint reads: a result of several forms, with room to be refused by its own limits.
+const maxLintInput = 4 << 20
+
+type lintFlags struct {
+	json           bool
+	answer, render string
+}
+
+func newLint(g *globals) *cobra.Command {
+	f := &lintFlags{}
+	cmd := &cobra.Command{
+		Use:   "lint [FILE|-]",
+		Short: "Say how a form will be read, or why it is refused",
+		Long: `lint reads the params of an elicitation/create, a whole input_required result, or a bare schema, and says how it
+will be read: fields, labels, limits, what is ignored, what the specification discourages. A refused form is told
+with the property and the keyword, and exits with 1. docs/forms.md has the rules.`,
+		Example: `  askback lint form.json
+  askback lint result.json --json
+  echo '{"type":"object","properties":{"a":{"type":"string"}}}' | askback lint - --answer '{"action":"accept","values":{"a":"x"}}'
+  askback lint form.json --render 40x12`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error { return runLint(g, f, args) },
+	}
+	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON value")
+	cmd.Flags().StringVar(&f.answer, "answer", "", "check an answer, as `JSON`, against the form")
+	cmd.Flags().StringVar(&f.render, "render", "", "print the first frame at a `size`, for example 80x24")
+	cmd.MarkFlagsMutuallyExclusive("answer", "render")
+	return cmd
+}
+
+func runLint(g *globals, f *lintFlags, args []string) error {
+	data, err := lintInput(g, args)
+	if err != nil {
+		return usagef(err)
+	}
+	report, err := lint.Read(data)
+	if err != nil {
+		return usagef(err)
+	}
+	switch {
+	case !report.OK():
+		return printLint(g, f, report)
+	case f.answer != "":
+		return lintAnswer(g, f, report)
+	case f.render != "":
+		return lintRender(g, f, report)
+	}
+	return printLint(g, f, report)
+}
+
+func lintInput(g *globals, args []string) ([]byte, error) {
+	in := g.env.stdin
+	if len(args) == 1 && args[0] != "-" {
+		file, err := os.Open(args[0])
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		in = file
+	} else if isTerminal(in) && len(args) == 0 {
+		return nil, errors.New("lint reads a file, or - for the standard input")
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxLintInput+1))
+	if err == nil && len(data) > maxLintInput {
+		err = fmt.Errorf("the input is larger than %d bytes", maxLintInput)
+	}
+	return data, err
+}
+
+func printLint(g *globals, f *lintFlags, r *lint.Report) error {
+	if f.json {
+		fmt.Fprintf(g.env.stdout, "%s\n", r.JSON())
+	} else {
+		fmt.Fprint(g.env.stdout, r.Text())
+	}
+	return lintExit(r.OK())
+}
+
+func lintAnswer(g *globals, f *lintFlags, r *lint.Report) error {
+	answers, err := r.CheckAnswers([]byte(f.answer))
+	if err != nil {
+		return usagef(fmt.Errorf("--answer: %w", err))
+	}
+	if f.json {
+		fmt.Fprintf(g.env.stdout, "%s\n", r.AnswersJSON(answers))
+	} else {
+		fmt.Fprint(g.env.stdout, r.AnswersText(answers))
+	}
+	return lintExit(lint.AnswersOK(answers))
+}
+
+// lintExit is silent: the report has said it.
+func lintExit(ok bool) error {
+	if ok {
+		return nil
+	}
+	return &exitError{code: exitFailed, silent: true, err: errors.New("refused")}
+}
+
+func lintRender(g *globals, f *lintFlags, r *lint.Report) error {
+	var w, h int
+	if n, err := fmt.Sscanf(f.render, "%dx%d", &w, &h); n != 2 || err != nil || w < formview.MinWidth || h < formview.MinHeight || w > 500 || h > 200 {
+		return usagef(fmt.Errorf("--render %q: a size is COLUMNSxROWS, %dx%d to 500x200", f.render, formview.MinWidth, formview.MinHeight))
+	}
+	still := time.Now()
+	for i, q := range r.Requests {
+		form := q.Form
+		if form.Requester == (forms.Requester{}) {
+			form.Requester = forms.Requester{Name: "lint"}
+		}
+		m := formview.New(formview.Request{ID: "lint", Form: form.Project(), Position: i + 1, Total: len(r.Requests)},
+			formview.Options{Theme: theme.FromEnv(g.env.getenv), Now: func() time.Time { return still }})
+		m.Resize(w, h)
+		rows := strings.Split(ansi.Strip(m.View()), "\n")
+		for i := range rows {
+			rows[i] = strings.TrimRight(rows[i], " ")
+		}
+		fmt.Fprintln(g.env.stdout, strings.Join(rows, "\n"))
+	}
+	return nil
+}
