@@ -59,7 +59,7 @@ func runProvide(parent context.Context, g *globals, asJSON bool) error {
 	defer side.close()
 	side.offer(t)
 	r := &provideReport{g: g, json: asJSON, side: side, states: map[string]mcpmgr.State{}}
-	changes, published := side.changes.listen(), side.note.listen()
+	changes, published := side.changes.Listen(), side.note.Listen()
 	connections := make(chan hostclient.Connection)
 	relayed, stopRelay := context.WithCancel(ctx)
 	defer side.relay(func(c hostclient.Connection) {

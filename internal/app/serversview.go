@@ -18,8 +18,8 @@ type serversView struct {
 
 func newServersView(side *toolSide, reload func() ([]config.Server, error)) *serversView {
 	changed := make(chan struct{}, 1)
-	side.changes.add(changed)
-	side.note.add(changed)
+	side.changes.Add(changed)
+	side.note.Add(changed)
 	return &serversView{side: side, reload: reload, changed: changed}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"askback/forms"
 	"askback/hostclient"
+	"askback/internal/bridge"
 	"askback/mcpmgr"
 	"askback/mcpmgr/config"
 	"askback/provider"
@@ -26,8 +27,8 @@ type toolSide struct {
 	mgr     *mcpmgr.Manager
 	prov    *provider.Provider   // after offer
 	conn    *hostclient.Provider // after offer
-	changes *hub                 // of servers and tools
-	note    *hub                 // of publications
+	changes *bridge.Hub          // of servers and tools
+	note    *bridge.Hub          // of publications
 	log     *slog.Logger
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -36,8 +37,8 @@ type toolSide struct {
 	last *provider.Publication
 }
 
-func managerOptions(g *globals, log *slog.Logger, note *hub) mcpmgr.Options {
-	o := mcpmgr.Options{Logger: log, Name: "askback", Version: version, OnChange: note.notify}
+func managerOptions(g *globals, log *slog.Logger, note *bridge.Hub) mcpmgr.Options {
+	o := mcpmgr.Options{Logger: log, Name: "askback", Version: version, OnChange: note.Notify}
 	if dir, err := g.stateDir(); err == nil {
 		o.TokenFile = filepath.Join(dir, "oauth.json")
 	}
@@ -46,7 +47,7 @@ func managerOptions(g *globals, log *slog.Logger, note *hub) mcpmgr.Options {
 
 // startTools starts the servers. It returns at once; offer shows their tools to a Host.
 func (g *globals) startTools(servers []config.Server, log *slog.Logger) *toolSide {
-	s := &toolSide{log: log, note: &hub{}, changes: &hub{}}
+	s := &toolSide{log: log, note: &bridge.Hub{}, changes: &bridge.Hub{}}
 	s.mgr = mcpmgr.New(managerOptions(g, log, s.changes))
 	s.mgr.Apply(servers)
 	return s
@@ -55,7 +56,7 @@ func (g *globals) startTools(servers []config.Server, log *slog.Logger) *toolSid
 // offer connects to the Host and offers the tools there are, now and after each change.
 func (s *toolSide) offer(t *target) {
 	s.prov = provider.New(provider.Options{
-		Tools: &managerTools{mgr: s.mgr, changed: s.changes.listen()}, Label: providerLabel(t), Published: s.publication, Logger: s.log})
+		Tools: bridge.NewTools(s.mgr, s.changes.Listen()), Label: providerLabel(t), Published: s.publication, Logger: s.log})
 	s.conn = hostclient.NewProvider(t.provider, s.prov)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
@@ -75,7 +76,7 @@ func (s *toolSide) publication(p provider.Publication) {
 	s.mu.Lock()
 	s.last = &p
 	s.mu.Unlock()
-	s.note.notify()
+	s.note.Notify()
 }
 
 func (s *toolSide) connection() *hostclient.Provider { return s.conn }
@@ -117,7 +118,7 @@ func (s *toolSide) has(server, tool string) bool {
 
 // published waits until the Host holds the offer of a tool, or says why it never will.
 func (s *toolSide) published(ctx context.Context, server, tool string) error {
-	changed := s.note.listen()
+	changed := s.note.Listen()
 	for {
 		s.mu.Lock()
 		last := s.last
@@ -172,45 +173,4 @@ func (s *toolSide) held() map[string]int {
 		n[l.Server]++
 	}
 	return n
-}
-
-// managerTools shows the servers' tools to the provider.
-type managerTools struct {
-	mgr     *mcpmgr.Manager
-	changed <-chan struct{}
-}
-
-func (m *managerTools) Changed() <-chan struct{} { return m.changed }
-
-func (m *managerTools) Tools() []provider.ToolInfo {
-	list := m.mgr.Tools()
-	out := make([]provider.ToolInfo, len(list))
-	for i, t := range list {
-		out[i] = provider.ToolInfo{Server: t.Server, Name: t.Name, Title: t.Title, Description: t.Description,
-			InputSchema: t.InputSchema, Annotations: t.Annotations, Binding: t.Binding}
-	}
-	return out
-}
-
-func (m *managerTools) Call(ctx context.Context, req provider.CallRequest) (provider.CallResult, error) {
-	var h mcpmgr.Handlers
-	if req.Form != nil {
-		h.Form = func(ctx context.Context, f mcpmgr.FormRequest) (forms.Result, error) {
-			form := f.Form
-			form.Requester = forms.Requester{} // the provider says who asks
-			return req.Form(ctx, form)
-		}
-	}
-	if req.Progress != nil {
-		h.Progress = func(p mcpmgr.Progress) { req.Progress(p.Progress, p.Total) }
-	}
-	binding, _ := req.Tool.Binding.(mcpmgr.Binding)
-	r, err := m.mgr.CallTool(ctx, binding, req.Arguments, h)
-	if e, ok := errors.AsType[*mcpmgr.ToolCallError](err); ok {
-		return provider.CallResult{}, &provider.Error{Code: provider.Code(e.Code), Message: e.Message}
-	}
-	if err != nil {
-		return provider.CallResult{}, err
-	}
-	return provider.CallResult{Content: r.Content, Structured: r.Structured, IsError: r.IsError}, nil
 }

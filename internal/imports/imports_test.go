@@ -38,6 +38,8 @@ var table = map[string][]string{
 	"internal/hostsuite":   {"*"},
 	"internal/testhost39":  {"protocol", "forms"},
 	"internal/interop":     {"*"},
+	"internal/bridge":      {"mcpmgr", "provider", "forms"},
+	"examples":             {},
 	"":                     {"internal/app"},
 }
 
