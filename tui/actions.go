@@ -123,7 +123,7 @@ func (m *Model) send(text string) tea.Cmd {
 		m.push(&confirm{
 			name: "send this to an agent?",
 			text: []string{
-				"The Host " + forms.Line(m.host.Address) + " does not run /call lines itself. It would hand this text to its agent, which reads it as it likes and may do something else.",
+				"The Host " + forms.Line(m.host.Name()) + " does not run /call lines itself. It would hand this text to its agent, which reads it as it likes and may do something else.",
 				forms.Line(text),
 			},
 			yes: "send it", then: doSend{text}, no: doEdit{text}, opened: m.now(),

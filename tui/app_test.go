@@ -470,7 +470,7 @@ func TestForeignInteractions(t *testing.T) {
 	t.Run("question", func(t *testing.T) {
 		d := foreign(t, 80, 24, "bypass")
 		pend(d, question)
-		d.want("question · the agent of wss://agent:1", "Which database?", "postgres", "sqlite")
+		d.want("question · the agent of agent:1", "Which database?", "postgres", "sqlite")
 		d.press("down", "down", "enter", "enter", "enter").typing("three, please").press("ctrl+s").tick(past).press("s")
 		if len(d.host.answers) != 1 {
 			t.Fatal(d.frame())

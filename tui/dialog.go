@@ -103,7 +103,7 @@ func hintRow(hints []hint, w int, th *theme.Theme) string {
 	return b.String()
 }
 
-// confirm asks once whether something should be done.
+// confirm asks once whether something should be done. A text that does not fit is read to its end first.
 type confirm struct {
 	name   string
 	text   []string // paragraphs
@@ -111,6 +111,8 @@ type confirm struct {
 	then   action
 	no     action // what anything else does; nil closes
 	opened time.Time
+	scroller
+	read bool // the end was on screen
 }
 
 func (c *confirm) title() string { return c.name }
@@ -121,6 +123,10 @@ func (c *confirm) key(k tea.KeyMsg, v view) action {
 	}
 	switch k.String() {
 	case "y", "Y":
+		if !c.seen(v) {
+			c.scroller.key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, v.h-1))
+			return nil
+		}
 		return doThen{doClose{}, c.then}
 	case "n", "N", "esc", "ctrl+c":
 		if c.no != nil {
@@ -128,10 +134,17 @@ func (c *confirm) key(k tea.KeyMsg, v view) action {
 		}
 		return doClose{}
 	}
+	c.scroller.key(k, max(1, v.h-1))
 	return nil
 }
 
-func (c *confirm) rows(v view) []string {
+// seen says whether the end of the text is, or was, on screen.
+func (c *confirm) seen(v view) bool {
+	c.read = c.read || c.top >= len(c.layout(v))-v.h
+	return c.read
+}
+
+func (c *confirm) layout(v view) []string {
 	var out []string
 	for i, p := range c.text {
 		if i > 0 {
@@ -141,10 +154,21 @@ func (c *confirm) rows(v view) []string {
 			out = append(out, "  "+r)
 		}
 	}
-	if len(out)+2 <= v.h {
+	if len(out) > v.h || len(out)+2 <= v.h {
 		out = append(out, "", "  "+v.th.Key.Render("y")+" "+c.yes)
 	}
 	return out
 }
 
-func (c *confirm) hints() []hint { return []hint{{"y", c.yes}, {"n", "no"}, {"esc", "no"}} }
+func (c *confirm) rows(v view) []string {
+	c.seen(v)
+	rows, _ := c.cut(c.layout(v), v.h)
+	return rows
+}
+
+func (c *confirm) hints() []hint {
+	if !c.read {
+		return []hint{{"pgdn", "read on"}, {"n", "no"}, {"esc", "no"}}
+	}
+	return []hint{{"y", c.yes}, {"n", "no"}, {"esc", "no"}}
+}

@@ -27,7 +27,7 @@ func (formlayer) show(m *Model) {
 
 // openForm makes the view of an Interaction.
 func (m *Model) openForm(in hostview.Interaction, earlier draft.Answers) *formview.Model {
-	f := formview.New(formview.Request{ID: in.ID, Form: hostview.FormOf(in, forms.Line(m.host.Address)), Earlier: earlier},
+	f := formview.New(formview.Request{ID: in.ID, Form: hostview.FormOf(in, forms.Line(m.host.Name())), Earlier: earlier},
 		formview.Options{Theme: m.th, Now: m.now})
 	f.Resize(m.w, m.h)
 	return f
@@ -211,6 +211,8 @@ func (m *Model) formView(e *entry) string {
 		more = m.th.Warn.Render(clip(m.notice, m.w))
 	case m.stopping():
 		more = m.th.Warn.Render("stopping the Turn")
+	case len(m.queue.entries) > 1 && m.w < 60:
+		more = m.th.Dim.Render("^n next form")
 	case len(m.queue.entries) > 1:
 		more = m.th.Dim.Render("ctrl+n next form")
 	default:
@@ -221,12 +223,23 @@ func (m *Model) formView(e *entry) string {
 		return frame
 	}
 	at := len(rows) - 2
-	if m.notice != "" {
-		rows[at] = more
-	} else {
-		rows[at] = spread(rows[at], more, m.w)
-	}
+	rows[at] = beside(rows[at], more, m.notice != "", m.w)
 	return strings.Join(rows, "\n")
+}
+
+// beside puts our word at the right of a row, which gives up its last parts for it, or at its place.
+func beside(row, more string, instead bool, w int) string {
+	if instead {
+		return more
+	}
+	for width(row)+1+width(more) > w {
+		i := strings.LastIndex(row, " · ")
+		if i < 0 {
+			break
+		}
+		row = row[:i]
+	}
+	return spread(row, more, w)
 }
 
 // argslayer is a form for the arguments of a tool. It takes the whole window.

@@ -156,7 +156,7 @@ func (it *item) stateText() string {
 		return "waiting for you"
 	}
 	if it.total > 0 {
-		return fmt.Sprintf("running · step %d of %d", it.done, it.total)
+		return fmt.Sprintf("step %d of %d", it.done, it.total)
 	}
 	return "running"
 }

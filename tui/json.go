@@ -23,8 +23,8 @@ func compactObject(s string) (string, error) {
 	if s == "" {
 		return "{}", nil
 	}
-	var out bytes.Buffer
-	if err := json.Compact(&out, []byte(s)); err != nil {
+	var whole json.RawMessage
+	if err := json.Unmarshal([]byte(s), &whole); err != nil {
 		at := ""
 		if e, ok := err.(*json.SyntaxError); ok {
 			line, column := lineOf(s, int(e.Offset))
@@ -32,8 +32,12 @@ func compactObject(s string) (string, error) {
 		}
 		return "", fmt.Errorf("%s%s", at, strings.TrimPrefix(err.Error(), "json: "))
 	}
-	if out.Bytes()[0] != '{' {
+	if whole[0] != '{' {
 		return "", fmt.Errorf("arguments are one object: { … }")
+	}
+	var out bytes.Buffer
+	if err := json.Compact(&out, whole); err != nil {
+		return "", err
 	}
 	return out.String(), nil
 }

@@ -180,7 +180,7 @@ func (q *queue) outcome(id string, o hostview.Outcome) (text string) {
 		q.drop(id)
 	}
 	q.place()
-	return name + ": " + why
+	return name + ": closed, " + why
 }
 
 // remember keeps what a call was answered, for its next form.

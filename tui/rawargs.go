@@ -71,16 +71,20 @@ func (r *rawargs) rows(v view) []string {
 			out = append(out, v.th.Warn.Render("! ")+row)
 		}
 	}
-	bottom := 0
+	var wrong []string
 	if r.problem != "" {
-		bottom = 1
+		wrong, _ = few(forms.Line(r.problem), max(8, v.w-3), 3)
 	}
-	h := max(1, v.h-len(out)-bottom)
+	h := max(1, v.h-len(out)-len(wrong))
 	for _, row := range r.edit.view(max(1, v.w-4), h, true, v.th.Cursor.Render) {
 		out = append(out, v.th.Focus.Render(v.th.Glyphs.FocusBar)+" "+row)
 	}
-	if r.problem != "" {
-		out = append(out, v.th.Error.Render("! ")+clip(forms.Line(r.problem), v.w-3))
+	for i, row := range wrong {
+		lead := "  "
+		if i == 0 {
+			lead = v.th.Error.Render("!") + " "
+		}
+		out = append(out, lead+row)
 	}
 	return out
 }

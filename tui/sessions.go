@@ -172,13 +172,12 @@ func (m *Model) askBypass() tea.Cmd {
 	if m.opt.PermissionMode == hostview.ModeBypass {
 		return m.setMode(s.ID, hostview.ModeBypass)
 	}
-	host := forms.Line(m.host.Address)
+	host := forms.Line(m.host.Name())
 	m.push(&confirm{
 		name: "allow everything in this session?",
 		text: []string{
-			"The tools of this program run on the Host " + host + " only in sessions in mode bypass. This one, \"" + forms.Line(s.Name) + "\", is in mode " + forms.Line(cmp.Or(s.Mode, "ask")) + ".",
-			"In bypass the Host asks for nothing any more: its agent may read and write files, run commands and use the network on " + host + " without your permission.",
-			"Without it, this program's tools are refused in this session; everything else works.",
+			"In mode bypass the agent of " + host + " asks for nothing any more: it may read and write files, run commands and use the network there without your permission.",
+			"The tools of this program run on that Host only in bypass. The session \"" + forms.Line(s.Name) + "\" is in mode " + forms.Line(cmp.Or(s.Mode, "ask")) + ", where they are refused; everything else works.",
 		},
 		yes: "set bypass", then: doMode{s.ID, hostview.ModeBypass}, opened: m.now(),
 	})

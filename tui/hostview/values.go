@@ -2,6 +2,7 @@ package hostview
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"askback/forms"
@@ -18,6 +19,16 @@ type Host struct {
 	Epoch    string // changes with every start of the Host
 	Dialect  int    // the protocol epoch both sides speak
 	Revision string // the composition's: Ours where the Host runs /call lines
+}
+
+// Name is the address without what every address has.
+func (h Host) Name() string {
+	name := h.Address
+	if _, rest, ok := strings.Cut(name, "://"); ok {
+		name = rest
+	}
+	name, _, _ = strings.Cut(name, "/")
+	return name
 }
 
 // Foreign says whether the Host hands a Turn's text to something else than our /call reader.

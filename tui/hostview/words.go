@@ -23,19 +23,19 @@ func WhyEnded(o Outcome) string {
 	}
 	switch o.Reason {
 	case "turn_stopped":
-		return "closed: the Turn was stopped"
+		return "the Turn was stopped"
 	case "turn_terminal":
-		return "closed: the Turn has ended"
+		return "the Turn has ended"
 	case "timed_out":
-		return "closed: nobody answered in time"
+		return "nobody answered in time"
 	case "host_restarted":
-		return "closed: the Host was restarted"
+		return "the Host was restarted"
 	case "producer_cancelled":
-		return "closed: the tool withdrew it"
+		return "the tool withdrew it"
 	case "provider_disconnected":
-		return "closed: the provider of the tool was lost"
+		return "the provider of the tool was lost"
 	}
-	return "closed: " + forms.Line(o.Reason)
+	return forms.Line(o.Reason)
 }
 
 // FindSession is the session that a person means: by its id, or by its name where only one has it. n is how many match.

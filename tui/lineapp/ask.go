@@ -35,7 +35,7 @@ func (a *app) ask(ctx context.Context, in hostview.Interaction) error {
 		err error
 	}
 	got := make(chan result, 1)
-	form := hostview.FormOf(in, forms.Line(a.host.Address))
+	form := hostview.FormOf(in, forms.Line(a.host.Name()))
 	go func() {
 		r, err := a.lines.Ask(askCtx, a.o.Out, linemode.Request{Form: form, Position: a.position(in.ID), Total: len(a.pending), Earlier: a.answers[in.ToolUseID]})
 		got <- result{r, err}
