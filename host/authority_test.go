@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"askback/host/access"
@@ -239,14 +240,11 @@ func TestSeventeenth(t *testing.T) {
 // TestUnstoredForm: a form that cannot be stored is not shown, and fails its call; an
 // answer that cannot be stored leaves the form pending.
 func TestUnstoredForm(t *testing.T) {
-	var mu sync.Mutex
-	broken := false
+	var broken atomic.Bool
 	s := newScene(t, nil)
-	set := func(v bool) { mu.Lock(); broken = v; mu.Unlock() }
+	set := broken.Store
 	s.h.store.fail = func() error {
-		mu.Lock()
-		defer mu.Unlock()
-		if broken {
+		if broken.Load() {
 			return errors.New("no space left")
 		}
 		return nil
@@ -266,8 +264,37 @@ func TestUnstoredForm(t *testing.T) {
 		t.Error("released without a cancel")
 	}
 	set(false)
-	if f := s.view.terminal(s.turn); f.text("status") != "failed" && f.text("status") != "completed" {
-		t.Errorf("%v", f)
+	s.view.terminal(s.turn)
+}
+
+// TestUnstoredClosure: a closure that the disk refuses stands all the same.
+func TestUnstoredClosure(t *testing.T) {
+	var broken atomic.Bool
+	s := newScene(t, nil)
+	s.h.store.fail = func() error {
+		if broken.Load() {
+			return errors.New("no space left")
+		}
+		return nil
+	}
+	form := s.begin().form("f")
+	broken.Store(true)
+	s.view.ok("turn.stop", frame{"sessionId": s.session, "turnId": s.turn, "runId": s.run})
+	if got := s.closure(form); got != "turn_stopped" {
+		t.Errorf("closed as %q", got)
+	}
+	code, _ := s.view.refused("interaction.answer", frame{"sessionId": s.session, "interactionId": form.text("interactionId"), "answer": accepting("red")})
+	if code != "already_resolved" {
+		t.Errorf("late answer: %s", code)
+	}
+	dir := s.opt.Dir
+	s.stop()
+	after := newRig(t, func(o *Options) { o.Dir = dir })
+	view := after.connect(access.RoleClient, 81, "x")
+	in := view.ok("interaction.query", frame{"sessionId": s.session, "interactionId": form.text("interactionId")})
+	turn := view.ok("turn.query", frame{"sessionId": s.session, "turnId": s.turn})
+	if in.text("outcome.reason") != "host_restarted" || turn.text("status") != "cancelled" {
+		t.Errorf("after the restart: %v %v", in, turn)
 	}
 }
 

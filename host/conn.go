@@ -109,7 +109,11 @@ func (h *Host) adopt(ws *websocket.Conn, cred access.Credential) {
 func (c *conn) abort(cause error) {
 	c.cancel(cause)
 	c.out.close()
-	c.ws.NetConn().Close()
+	raw := c.ws.NetConn()
+	if t, ok := raw.(interface{ NetConn() net.Conn }); ok {
+		raw = t.NetConn() // without TLS's farewell, which may wait for the peer
+	}
+	raw.Close()
 }
 
 // closeWith sends a close frame and gives the peer a moment to read it: a socket closed

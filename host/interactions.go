@@ -200,6 +200,9 @@ func (s *session) storeClosures(list []*interaction, reason protocol.ClosureReas
 	})
 	if err != nil {
 		h.persistence("interaction close", err)
+		for _, in := range list {
+			s.unstored = append(s.unstored, h.closed(in.shown, reason))
+		}
 	}
 	for _, in := range list {
 		h.log.Info("interaction closed", "session", s.id, "interaction", in.shown.InteractionID, "reason", string(reason))
@@ -238,6 +241,10 @@ func (s *session) findInteraction(id string, d protocol.Dialect) (*protocol.Inte
 func (s *session) loadInteraction(id string) (*protocol.Interaction, error) {
 	if i := slices.IndexFunc(s.pending, func(in *interaction) bool { return in.shown.InteractionID == id }); i >= 0 {
 		in := s.pending[i].shown
+		return &in, nil
+	}
+	if i := slices.IndexFunc(s.unstored, func(in protocol.Interaction) bool { return in.InteractionID == id }); i >= 0 {
+		in := s.unstored[i]
 		return &in, nil
 	}
 	var in *protocol.Interaction

@@ -22,7 +22,7 @@ import (
 // providers, disconnects and the clock among them, and holds it to a small model: which
 // forms are pending, how each ended, what every provider was handed, which calls live.
 func TestAuthorityModel(t *testing.T) {
-	runs, most := 0, 5
+	runs, most := 0, 3
 	if s := os.Getenv("ASKBACK_MODEL_RUNS"); s != "" {
 		most, _ = strconv.Atoi(s)
 	}

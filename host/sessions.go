@@ -46,6 +46,7 @@ type session struct {
 	rec      *sessionRecord
 	turn     *turn // the newest root Turn, nil before the first
 	pending  []*interaction
+	unstored []protocol.Interaction // closures that the disk refused
 	subs     map[*subscription]struct{}
 	revision int64 // of the projection, within this Host's life
 	queue    messageQueue
