@@ -185,6 +185,51 @@ func TestRemember(t *testing.T) {
 	}
 }
 
+// What will be sent is said where the value does not show it.
+func TestState(t *testing.T) {
+	str, list := forms.Field{Kind: forms.KindString}, forms.Field{Kind: forms.KindMultiSelect, Options: options("a")}
+	need := func(f forms.Field) forms.Field { f.Required = true; return f }
+	for _, c := range []struct {
+		f    forms.Field
+		do   func(*Field)
+		want string
+	}{
+		{str, nil, "left out (KEY sends it empty)"},
+		{need(str), nil, "no answer yet (KEY sends it empty)"},
+		{str, (*Field).ToggleEmpty, "sends empty text (KEY leaves it out)"},
+		{need(str), (*Field).ToggleEmpty, "sends empty text (KEY takes it back)"},
+		{list, nil, "left out (KEY sends an empty list)"},
+		{list, (*Field).ToggleEmpty, "sends an empty list (KEY leaves it out)"},
+		{forms.Field{Kind: forms.KindInteger}, nil, "left out"},
+		{forms.Field{Kind: forms.KindBoolean, Required: true}, nil, "no answer yet"},
+		{forms.Field{Kind: forms.KindString, Default: forms.TextValue("")}, nil, "default, sends empty text (KEY leaves it out)"},
+		{forms.Field{Kind: forms.KindString, Default: forms.TextValue("x")}, nil, "default"},
+		{str, func(f *Field) { f.SetText("x") }, ""},
+	} {
+		d := one(c.f)
+		if c.do != nil {
+			c.do(d)
+		}
+		if got := d.State("KEY"); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.f, got, c.want)
+		}
+	}
+}
+
+// A value that could be taken for one of our words, or whose blanks would not be seen, stands in quotes.
+func TestSummaryIsNotTakenForOurs(t *testing.T) {
+	f := one(forms.Field{Kind: forms.KindString})
+	for typed, want := range map[string]string{"plain": "plain", " ": `" "`, "x ": `"x "`, LeftOut: `"` + LeftOut + `"`, "a\x1b[2J": `a\x1b[2J`, "a (b)": "a (b)"} {
+		if f.SetText(typed); f.Summary() != want {
+			t.Errorf("%q reads %q, want %q", typed, f.Summary(), want)
+		}
+	}
+	s := one(forms.Field{Kind: forms.KindSingleSelect, Options: []forms.Option{{Value: "v", Label: NoAnswer}}})
+	if s.Choose(0); s.Summary() != `"`+NoAnswer+`"` {
+		t.Error(s.Summary())
+	}
+}
+
 func TestHints(t *testing.T) {
 	for _, c := range []struct {
 		f    forms.Field

@@ -122,9 +122,6 @@ func (f *Field) IsText() bool {
 // From says where the present value comes from.
 func (f *Field) From() Source { return f.from }
 
-// StartsFrom says what Reset goes back to.
-func (f *Field) StartsFrom() Source { return f.startFrom }
-
 // Text is the text of a typed field.
 func (f *Field) Text() string { return f.text }
 

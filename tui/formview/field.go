@@ -19,6 +19,10 @@ import (
 // hand, and little enough for every key to be drawn at once.
 const maxTyped = 16 * 1024
 
+// maxInput bounds the width of the input: a row of it is written anew with each character once the text is longer, and a
+// character should cost under 300 bytes on a slow line.
+const maxInput = 120
+
 // field is one field of the form as huh sees it. It draws its label, description and last row itself, so that its height
 // is exact, and stands between huh and the text input, which panics or hangs on some keys.
 //
@@ -94,7 +98,7 @@ func (f *field) fit(w, room int) {
 	}
 	f.w, f.room, f.rows = w, room, nil
 	if f.input != nil {
-		f.input.WithWidth(w - 3)
+		f.input.WithWidth(min(w-3, maxInput))
 	} else {
 		f.list.fit(w - 2)
 	}

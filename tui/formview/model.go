@@ -197,7 +197,11 @@ func (m *Model) layout() {
 	want += max(0, len(m.fields)-1)
 	least := max(1, m.h/12)
 	m.messageRoom = min(len(m.message), max(min(least, len(m.message)), free-want))
-	m.messageRoom = max(1, min(m.messageRoom, free-5))
+	body := 5 // a field in focus
+	if len(m.fields) == 0 {
+		body = 3 // the words that stand for one
+	}
+	m.messageRoom = max(1, min(m.messageRoom, free-body))
 	m.messageWhole = m.messageRoom >= len(m.message)
 	room := m.bodyRoom()
 	context := min(len(m.fields)-1, room/4)

@@ -102,6 +102,7 @@ func otherScreens() []screen {
 		{"deploy/unknown server", Request{Form: forms.Form{Message: "Go?", Requester: forms.Requester{Name: "deploy"}, Fields: deployForm().Fields}}, "", nil},
 		{"deploy/arguments", Request{Form: deployForm(), Arguments: true}, "down enter", nil},
 		{"consent/open", consent, "", nil},
+		{"consent/long", Request{Form: form(long.Message)}, "", nil},
 		{"question/open", question, "", nil},
 		{"question/yes", question, "y", nil},
 		{"question/dismiss", question, "esc", nil},

@@ -178,10 +178,23 @@ func (m *Model) where() string {
 }
 
 // textIsCut says whether the message or the focused field's description is not shown in full.
-func (m *Model) textIsCut() bool { return !m.messageWhole || !m.current().whole }
+func (m *Model) textIsCut() bool {
+	return !m.messageWhole || m.form != nil && !m.current().whole
+}
 
-// singlePlace says what s would send, on the form that is its own review.
+// singlePlace says what s would send, on the form that is its own review, and whether there is more to read before.
 func (m *Model) singlePlace() string {
+	what := m.singleAnswer()
+	switch {
+	case !m.textIsCut():
+		return what
+	case m.w < wide:
+		return "^g shows all text" + m.dot() + what
+	}
+	return "ctrl+g shows all the text" + m.dot() + what
+}
+
+func (m *Model) singleAnswer() string {
 	if m.form == nil && m.req.Arguments {
 		return "s calls the tool"
 	}
