@@ -252,3 +252,10 @@ func (h *Host) broadcast(subject string, frame protocol.HostFrame) {
 }
 
 var discardLog = stdlog.New(io.Discard, "", 0)
+
+// Active is the number of capability invocations that have not ended.
+func (h *Host) Active() int {
+	h.gate.mu.Lock()
+	defer h.gate.mu.Unlock()
+	return h.gate.broker.Active()
+}
