@@ -16,6 +16,22 @@ type member struct {
 
 // object splits a JSON object, refusing duplicate keys and trailing data.
 func object(raw []byte) ([]member, error) {
+	out, err := membersOf(raw)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, m := range out {
+		if seen[m.key] {
+			return nil, fmt.Errorf("the key %q is given twice", m.key)
+		}
+		seen[m.key] = true
+	}
+	return out, nil
+}
+
+// membersOf splits a JSON object, duplicates and all.
+func membersOf(raw []byte) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	t, err := dec.Token()
 	if err != nil {
@@ -25,17 +41,12 @@ func object(raw []byte) ([]member, error) {
 		return nil, errors.New("it is not an object")
 	}
 	var out []member
-	seen := map[string]bool{}
 	for dec.More() {
 		k, err := dec.Token()
 		if err != nil {
 			return nil, err
 		}
 		m := member{key: k.(string)}
-		if seen[m.key] {
-			return nil, fmt.Errorf("the key %q is given twice", m.key)
-		}
-		seen[m.key] = true
 		if err := dec.Decode(&m.val); err != nil {
 			return nil, err
 		}

@@ -70,13 +70,23 @@ func (p *parser) file(data []byte) {
 			continue
 		}
 		found = true
-		entries, err := object(m.val)
+		entries, err := membersOf(m.val)
 		if err != nil {
 			p.fail("", "mcpServers", "must be an object of servers: %v", err)
 			return
 		}
+		times := map[string]int{}
 		for _, e := range entries {
-			p.entry(e.key, e.val)
+			times[e.key]++
+		}
+		for _, e := range entries {
+			switch n := times[e.key]; {
+			case n == 1:
+				p.entry(e.key, e.val)
+			case n > 1: // which one is meant nobody knows
+				p.fail(e.key, "", "is given twice")
+				times[e.key] = -1
+			}
 		}
 	}
 	if !found {
