@@ -65,8 +65,8 @@ func (m *Model) closeDialogs() {
 
 // command does what a line with a slash says.
 func (m *Model) command(text string) tea.Cmd {
-	name, rest, _ := strings.Cut(text, " ")
-	rest = strings.TrimSpace(rest)
+	name := strings.Fields(text)[0]
+	rest := strings.TrimSpace(text[len(name):])
 	switch name {
 	case "/quit", "/exit":
 		m.comp.clear()
@@ -98,7 +98,7 @@ func (m *Model) command(text string) tea.Cmd {
 		}
 		return m.stopTurn()
 	default:
-		m.notice = "unknown command " + clip(name, 20) + "; /help lists them"
+		m.notice = "unknown command " + clip(forms.Line(name), 20) + "; /help lists them"
 		return nil
 	}
 	m.comp.clear()

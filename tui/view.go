@@ -122,7 +122,7 @@ func (m *Model) ruleRow(text string, loud bool) string {
 	if text == "" {
 		return m.th.Dim.Render(ruleOf(m.w, m.th))
 	}
-	text = clip(text, m.w-6)
+	text = clip(forms.Line(text), m.w-6)
 	paint := m.th.Strong
 	if loud {
 		paint = m.th.Warn
