@@ -166,13 +166,20 @@ type peer struct {
 // raw opens a connection that has not said hello.
 func (w *wire) raw(token string) *peer {
 	w.Helper()
+	p := w.deaf(token)
+	go p.collect()
+	return p
+}
+
+// deaf opens a connection whose client reads nothing until somebody runs collect.
+func (w *wire) deaf(token string) *peer {
+	w.Helper()
 	ws, resp := w.dial("ws://host/runtime-host", http.Header{"Authorization": {"Bearer " + w.tokens[token]}})
 	if ws == nil {
 		w.Fatalf("upgrade refused: %d", resp.StatusCode)
 	}
 	p := &peer{w: w, name: token, epoch: 81, ws: ws, done: make(chan struct{})}
 	w.peers = append(w.peers, p)
-	go p.collect()
 	return p
 }
 
