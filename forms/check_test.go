@@ -198,11 +198,11 @@ func TestFormats(t *testing.T) {
 		}},
 		{FormatURI, []string{
 			"https://example.org/x?y=1#z", "mailto:a@b.c", "urn:isbn:1", "a:b", "javascript:alert(1)", "file:///etc", "http://[::1]:80/", "data:,x",
-			"http://user:pw@host:8080/%41", "HTTP+x-1.0://h",
+			"http://user:pw@host:8080/%41", "HTTP+x-1.0://h", "http://user@[::ffff:1.2.3.4]:8080?q#f", "http://h:/", "a:@:b",
 		}, []string{
 			"", "example.com", "example.org/x", "/path", "//host/x", "https:", "https://", ":x", "1a:b", "a_b:c", "http://a b", "http://a\tb", "http://a\n", "http://a/\n",
 			"http://a/%zz", "http://a/%4", "http://[::1", "http://[x]/", "http://a/[b]", "http://é.org", "http://a/\"", "http://a/<b>", "http://a/{b}", "http://a/\\b",
-			"http://a:port/", "http://a/#b#c", " http://a", "http://a ",
+			"http://a:port/", "http://a:1:2/", "http://a@b@c/", "http://[::1]x/", "http://[::1%25eth0]/", "http://[1.2.3.4]/", "http://[a@::1]/", "http://a:１/", "http://a/#b#c", " http://a", "http://a ",
 		}},
 		{FormatDate, []string{"2026-01-31", "2024-02-29", "2000-02-29", "0001-01-01", "9999-12-31"}, []string{
 			"", "2024-02-30", "2026-02-29", "1900-02-29", "2026-13-01", "2026-00-01", "2026-01-00", "2026-01-32", "2026-04-31", "2026-1-1", "26-01-01", "2026/01/01",

@@ -139,19 +139,28 @@ func isURI(s string) bool {
 	return err == nil && u.IsAbs()
 }
 
-// isAuthority looks at brackets alone, which enclose an IPv6 host and stand
-// nowhere else; net/url checks the rest.
+// isAuthority reports whether s is [userinfo@]host[:port]: one @ at most, a host
+// that is an IPv6 address in brackets or has neither brackets nor a colon, and
+// a port of digits.
 func isAuthority(s string) bool {
-	if !strings.ContainsAny(s, "[]") {
-		return true
+	user, host, ok := strings.Cut(s, "@")
+	if !ok {
+		user, host = "", s
 	}
-	host := s[strings.LastIndexByte(s, '@')+1:]
-	inner, port, ok := strings.Cut(strings.TrimPrefix(host, "["), "]")
-	if !ok || !strings.HasPrefix(host, "[") || len(host) != len(s) && strings.ContainsAny(s[:len(s)-len(host)], "[]") {
+	if strings.ContainsAny(user, "[]") || strings.Contains(host, "@") {
 		return false
 	}
-	addr, err := netip.ParseAddr(inner)
-	return err == nil && addr.Is6() && addr.Zone() == "" && !strings.ContainsAny(port, "[]")
+	name, port, _ := strings.Cut(host, ":")
+	if inner, bracketed := strings.CutPrefix(host, "["); bracketed {
+		inner, port, ok = strings.Cut(inner, "]")
+		addr, err := netip.ParseAddr(inner)
+		if !ok || err != nil || !addr.Is6() || addr.Zone() != "" || port != "" && port[0] != ':' {
+			return false
+		}
+		name, port = "", strings.TrimPrefix(port, ":")
+	}
+	_, ok = digits(port)
+	return ok && !strings.ContainsAny(name, "[]")
 }
 
 // isURIText reports whether s holds characters of RFC 3986 only, with whole

@@ -49,7 +49,8 @@ func (lim Limits) Projected() Limits {
 	lim.Source *= growth
 	lim.Label *= growth
 	lim.Description *= growth
-	// A DEL is one byte as JSON, and `\\x7f` five.
-	lim.Request *= growth + 1
+	// As JSON a DEL is one byte and `\\x7f` five, and labels that became equal
+	// are followed by their values.
+	lim.Request *= 2 * (growth + 1)
 	return lim
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -545,4 +546,58 @@ func loadCases(t *testing.T) []decodeCase {
 		t.Fatal(err)
 	}
 	return cases
+}
+
+// TestFormatsAreNarrower: what passes one of our formats passes another
+// validator's.
+func TestFormatsAreNarrower(t *testing.T) {
+	pieces := map[Format][]string{
+		FormatEmail: {"a", "ada", ".", "@", "-", "b.c", "example", "_", "\"", " ", "é", "[", "1", "+", "\n"},
+		FormatURI: {"a:", "http:", "//", "/", "host", ":", "80", "@", "[::1]", "[", "]", "?", "#", "%41", "%", "é", " ", "x=y", ".", "..", "&", "'", "\\", "1",
+			"[1::2]", "%25", "a:b", "-", "{", "\n"},
+	}
+	dates := [][]string{{"2026", "2024", "0000", "1900", "2000", "x"}, {"-", "-", "-", "/"}, {"01", "02", "04", "12", "13", "00", "1"},
+		{"-", "-", "-", ""}, {"01", "28", "29", "30", "31", "32", "00", "1"}, {"", "", "", "\n", " "}}
+	times := append(slices.Clone(dates[:5]), []string{"T", "T", "t", " "}, []string{"10:00", "23:59", "24:00", "10:60"}, []string{":00", ":59", ":60", ""},
+		[]string{"", "", ".5", ".", ".123456789", ",5"}, []string{"Z", "z", "+10:00", "-23:59", "+24:00", "+1000", ""}, []string{"", "", "", "\n"})
+	formats := []Format{FormatEmail, FormatURI, FormatDate, FormatDateTime}
+	judges := map[Format]func([]byte) error{}
+	for _, f := range formats {
+		judges[f] = judge([]byte(`{"type":"string","format":"` + string(f) + `"}`))
+	}
+	passed := map[Format]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		f := rapid.SampledFrom(formats).Draw(t, "format")
+		var s string
+		switch f {
+		case FormatDate:
+			s = drawEach(t, dates)
+		case FormatDateTime:
+			s = drawEach(t, times)
+		default:
+			s = strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces[f]), 1, 7).Draw(t, "pieces"), "")
+		}
+		if f.check(s) != "" {
+			return
+		}
+		passed[f]++
+		raw, _ := json.Marshal(s)
+		if err := judges[f](raw); err != nil {
+			t.Fatalf("%s %q passes, but %v", f, s, err)
+		}
+		n := utf8.RuneCountInString(s)
+		if shortest, longest := f.lengths(); n < shortest || n > longest || !f.possible(n, n) {
+			t.Fatalf("%s %q of %d characters is thought impossible", f, s, n)
+		}
+	})
+	t.Log(passed)
+}
+
+// drawEach joins one of each list.
+func drawEach(t *rapid.T, lists [][]string) string {
+	var b strings.Builder
+	for _, l := range lists {
+		b.WriteString(rapid.SampledFrom(l).Draw(t, "part"))
+	}
+	return b.String()
 }
