@@ -15,10 +15,11 @@ import (
 // A Run is what an executor has in its hands: one Turn, and the tools that it may call.
 // Its methods may be called concurrently, until Execute returns.
 type Run struct {
-	session *session
-	turn    *turn
-	text    string
-	refused error // why the Turn could not be bound
+	session       *session
+	turn          *turn
+	turnID, runID string
+	text          string
+	refused       error // why the Turn could not be bound
 
 	// Behind the session's mu.
 	calls  map[string]*Call // by invocation
@@ -55,7 +56,7 @@ func (c *Call) Wait() CallOutcome {
 func (r *Run) SessionID() string { return r.session.id }
 
 // TurnID names the Turn.
-func (r *Run) TurnID() string { return r.turn.rec.TurnID }
+func (r *Run) TurnID() string { return r.turnID }
 
 // Text is what the person said.
 func (r *Run) Text() string { return r.text }
@@ -65,7 +66,7 @@ func (r *Run) Tools() []broker.Tool {
 	g := &r.session.host.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.broker.Tools(broker.Turn{Session: r.session.id, ID: r.turn.rec.TurnID})
+	return g.broker.Tools(broker.Turn{Session: r.session.id, ID: r.turnID})
 }
 
 // execute runs the Turn's executor, or fails the Turn that could not be bound.
@@ -108,7 +109,7 @@ func (r *Run) Start(ctx context.Context, calls ...ToolCall) ([]*Call, error) {
 	rows := make([]row, len(calls))
 	for i, call := range calls {
 		started[i] = &Call{ID: "call_" + s.host.id(), Tool: call, invocation: s.host.id(), began: s.host.opt.Clock.Now(), done: make(chan struct{})}
-		head := s.host.head(protocol.RowToolCall, r.turn.rec.TurnID)
+		head := s.host.head(protocol.RowToolCall, r.turnID)
 		head.ID = started[i].ID
 		rows[i] = newRow(toolCallRow{
 			rowHead: head, ToolName: tools[i].ModelName, Origin: originProvider, ModelVisibility: visible,
@@ -122,16 +123,16 @@ func (r *Run) Start(ctx context.Context, calls ...ToolCall) ([]*Call, error) {
 	s.publishRows()
 	for i, call := range started {
 		r.calls[call.invocation] = call
-		s.publishEvent(r.turn.rec.RunID, protocol.ToolEvent{
-			Type: protocol.EventToolStart, ID: call.operation() + "_call", OperationID: call.operation(), TurnID: r.turn.rec.TurnID,
+		s.publishEvent(r.runID, protocol.ToolEvent{
+			Type: protocol.EventToolStart, ID: call.operation() + "_call", OperationID: call.operation(), TurnID: r.turnID,
 			TS: s.host.now(), ToolUseID: call.ID, ToolName: tools[i].ModelName,
 			DisplayName: tools[i].DisplayName, ActivityKind: string(tools[i].ActivityKind),
 		})
 	}
 	for _, call := range started {
-		s.host.log.Info("invocation started", "session", s.id, "turn", r.turn.rec.TurnID, "invocation", call.invocation)
+		s.host.log.Info("invocation started", "session", s.id, "turn", r.turnID, "invocation", call.invocation)
 		s.host.gate.startCall(s, broker.Call{
-			InvocationID: call.invocation, Turn: broker.Turn{Session: s.id, ID: r.turn.rec.TurnID}, ToolCallID: call.ID,
+			InvocationID: call.invocation, Turn: broker.Turn{Session: s.id, ID: r.turnID}, ToolCallID: call.ID,
 			Server: call.Tool.Server, Tool: call.Tool.Tool, Arguments: call.Tool.Arguments,
 			Bypass: s.rec.PermissionMode == protocol.PermissionBypass, Cwd: s.host.opt.WorkDir,
 		})
@@ -147,7 +148,7 @@ func (r *Run) describe(calls []ToolCall) []broker.Tool {
 	defer g.mu.Unlock()
 	tools := make([]broker.Tool, len(calls))
 	for i, call := range calls {
-		tool, ok := g.broker.ToolOf(broker.Turn{Session: r.session.id, ID: r.turn.rec.TurnID}, call.Server, call.Tool)
+		tool, ok := g.broker.ToolOf(broker.Turn{Session: r.session.id, ID: r.turnID}, call.Server, call.Tool)
 		if !ok {
 			tool = broker.Tool{ModelName: broker.ModelName(call.Server, call.Tool), DisplayName: call.Tool, ActivityKind: protocol.ActivityTool}
 		}

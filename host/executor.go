@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"askback/internal/strictjson"
 	"askback/protocol"
@@ -67,11 +66,9 @@ func (CallExecutor) Execute(ctx context.Context, run *Run) error {
 	if err != nil {
 		return err
 	}
-	var wg sync.WaitGroup
 	for _, call := range started {
-		wg.Go(func() { call.Wait() })
+		call.Wait()
 	}
-	wg.Wait()
 	return nil
 }
 

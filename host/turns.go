@@ -154,7 +154,7 @@ func (s *session) startTurn(id string, content protocol.Content, by broker.Initi
 	next.Rows += int64(len(rows))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	t := &turn{rec: rec, cancel: cancel, done: make(chan struct{})}
-	t.run = &Run{session: s, turn: t, text: content.Text, calls: map[string]*Call{}, refused: conflict}
+	t.run = &Run{session: s, turn: t, turnID: id, runID: rec.RunID, text: content.Text, calls: map[string]*Call{}, refused: conflict}
 	before := s.turn
 	s.turn = t
 	err := s.commit(&next, func(tx *bolt.Tx) error {
@@ -207,7 +207,7 @@ func (s *session) runTurn(ctx context.Context, t *turn) {
 	t.ending = true
 	s.closePending(protocol.ClosedTurnTerminal)
 	s.mu.Unlock()
-	name := broker.Turn{Session: s.id, ID: t.rec.TurnID}
+	name := broker.Turn{Session: s.id, ID: t.run.turnID}
 	s.host.gate.do(s.host, func(b *broker.Broker) []broker.Effect { return b.EndTurn(name) })
 	t.run.wait()
 	s.mu.Lock()
