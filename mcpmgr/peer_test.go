@@ -104,7 +104,7 @@ func (p *peer) serve(r *preq) {
 	h := p.on[r.Method]
 	tools := p.tools
 	p.mu.Unlock()
-	if r.ID == nil {
+	if r.ID == nil || r.Method == "" { // a notification, or an answer to a request of ours
 		return
 	}
 	switch {
