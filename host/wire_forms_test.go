@@ -686,11 +686,11 @@ func TestWireReplaceWhilePending(t *testing.T) {
 func TestWireCommittedNotDelivered(t *testing.T) {
 	for _, how := range []string{"lost", "superseded"} {
 		t.Run(how, func(t *testing.T) {
-			hold, held := make(chan struct{}), make(chan struct{}, 1)
+			var hold, held chan struct{}
 			bubble(t, func(o *host.Options) {
+				hold, held = make(chan struct{}), make(chan struct{}, 1)
 				o.BeforeHandOver = func(string) { held <- struct{}{}; <-hold }
 			}, func(w *wire) {
-				hold, held = make(chan struct{}), make(chan struct{}, 1)
 				s := w.newStage(81)
 				s.admit()
 				id := s.askForm("n1")
@@ -728,4 +728,35 @@ func TestWireCommittedNotDelivered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// leaver is an executor that starts one call and returns without waiting for it when leave is closed.
+type leaver struct{ leave chan struct{} }
+
+func (l *leaver) Execute(ctx context.Context, run *host.Run) error {
+	if _, err := run.Start(ctx, host.ToolCall{Server: "wire", Tool: "echo", Arguments: json.RawMessage(`{}`)}); err != nil {
+		return err
+	}
+	<-l.leave
+	return nil
+}
+
+// The end of a Turn for any cause but turn.stop closes its forms as turn_terminal and ends its calls.
+func TestWireTurnTerminal(t *testing.T) {
+	ex := &leaver{}
+	bubble(t, func(o *host.Options) { ex.leave = make(chan struct{}); o.Executor = ex }, func(w *wire) {
+		s := w.newStage(81)
+		s.admit()
+		id := s.askForm("n1")
+		s.prov.take()
+		close(ex.leave)
+		settle()
+		if got := kinds(s.prov.take()); got != "cancel release" {
+			t.Errorf("the provider saw %q", got)
+		}
+		s.wantOutcome(id, "turn_terminal")
+		s.wantClosedFirst(id, cancelled)
+		s.wantTurn("completed")
+		s.view.refused("already_resolved", "interaction.answer", s.answerInput(id, accept("red")))
+	})
 }

@@ -186,15 +186,16 @@ func TestWireEnvelope(t *testing.T) {
 // stuck is an executor whose Turns end when release is closed and not before, whoever stops them.
 type stuck struct{ release chan struct{} }
 
-func (s stuck) Execute(context.Context, *host.Run) error { <-s.release; return nil }
+func (s *stuck) Execute(context.Context, *host.Run) error { <-s.release; return nil }
+
+func (s *stuck) use(o *host.Options) { s.release, o.Executor = make(chan struct{}), s }
 
 // 64 requests may be in flight, and one host.status on top; a live id may not be used again. Other requests in flight get
 // no answer when the connection ends.
 func TestWireInFlight(t *testing.T) {
 	flight := func(t *testing.T, test func(w *wire, p *peer, stop obj)) {
 		var ex stuck
-		bubble(t, func(o *host.Options) { ex.release = make(chan struct{}); o.Executor = &ex }, func(w *wire) {
-			ex.release = make(chan struct{}) // of this bubble
+		bubble(t, ex.use, func(w *wire) {
 			defer close(ex.release)
 			p := w.connect("client", "term", 81)
 			session := p.session("ask")
@@ -225,8 +226,7 @@ func TestWireInFlight(t *testing.T) {
 	})
 	t.Run("id in flight", func(t *testing.T) {
 		var ex stuck
-		bubble(t, func(o *host.Options) { o.Executor = &ex }, func(w *wire) {
-			ex.release = make(chan struct{})
+		bubble(t, ex.use, func(w *wire) {
 			defer close(ex.release)
 			p := w.connect("client", "term", 81)
 			session := p.session("ask")
@@ -251,8 +251,7 @@ func TestWireInFlight(t *testing.T) {
 	})
 	t.Run("released", func(t *testing.T) {
 		var ex stuck
-		bubble(t, func(o *host.Options) { o.Executor = &ex }, func(w *wire) {
-			ex.release = make(chan struct{})
+		bubble(t, ex.use, func(w *wire) {
 			p := w.connect("client", "term", 81)
 			session := p.session("ask")
 			turn, run := p.start(session, "x")
