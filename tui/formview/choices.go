@@ -3,6 +3,7 @@ package formview
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -158,8 +159,8 @@ func (c *choices) move(by int) {
 	}
 }
 
-// key handles a key that means something in the list and says whether it did. page is half a window.
-func (c *choices) key(k tea.KeyMsg, page int) bool {
+// key handles a key of the list; any other means nothing here. page is half a window.
+func (c *choices) key(k tea.KeyMsg, page int) {
 	switch k.String() {
 	case "up", "ctrl+p":
 		c.move(-1)
@@ -174,55 +175,50 @@ func (c *choices) key(k tea.KeyMsg, page int) bool {
 	case "end":
 		c.cur = len(c.visible) - 1
 	case " ":
-		return c.take()
+		c.take()
 	case "backspace", "ctrl+h":
-		if c.filter == "" {
-			return false
+		if r := []rune(c.filter); len(r) > 0 {
+			c.setFilter(string(r[:len(r)-1]))
 		}
-		r := []rune(c.filter)
-		c.setFilter(string(r[:len(r)-1]))
 	case "ctrl+u", "ctrl+w":
-		return c.clearFilter()
+		c.clearFilter()
 	default:
-		return c.letters(k)
+		c.letters(k)
 	}
-	return true
 }
 
 // letters filters as one types; a leading "/" is what people try first and filters nothing. In a boolean field y and n
 // choose.
-func (c *choices) letters(k tea.KeyMsg) bool {
+func (c *choices) letters(k tea.KeyMsg) {
 	if k.Type != tea.KeyRunes || k.Alt || k.Paste {
-		return false
+		return
 	}
 	s := string(k.Runes)
 	if c.f.Spec.Kind == forms.KindBoolean {
-		return c.yesNo(s)
+		c.yesNo(s)
+		return
 	}
-	if s == "/" && c.filter == "" {
-		return false
+	if c.filter == "" {
+		s = strings.TrimPrefix(s, "/")
 	}
-	s, _, _ = flat(strings.TrimPrefix(s, "/"))
-	if len([]rune(c.filter))+len([]rune(s)) > maxFilter || s == "" {
-		return false
+	s, _, _ = flat(s)
+	if s != "" && utf8.RuneCountInString(c.filter+s) <= maxFilter {
+		c.setFilter(c.filter + s)
 	}
-	c.setFilter(c.filter + s)
-	return true
 }
 
 const maxFilter = 64
 
-func (c *choices) yesNo(s string) bool {
+func (c *choices) yesNo(s string) {
 	switch s {
 	case "y", "Y":
 		c.f.Choose(draft.Yes)
 	case "n", "N":
 		c.f.Choose(draft.No)
 	default:
-		return false
+		return
 	}
 	c.toChoice()
-	return true
 }
 
 // info is what the last row of the field says about the list: the filter, or where the window stands.

@@ -199,7 +199,7 @@ func (a *asker) options(f *draft.Field) {
 	case forms.KindBoolean:
 		a.say("Write a number, or yes or no.")
 	default:
-		a.say("Write a number.")
+		a.say("Write a number, or the whole name.")
 	}
 }
 

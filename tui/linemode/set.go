@@ -39,13 +39,27 @@ func setBoolean(f *draft.Field, s string) string {
 	return ""
 }
 
-// option reads one number.
+// option reads a number, else a label in full. A number is always the one in front of the option, whatever labels say.
 func option(f *draft.Field, s string) (int, string) {
+	last := len(f.Labels())
 	n, err := strconv.Atoi(s)
-	if last := len(f.Labels()); err != nil || n < 1 || n > last {
+	if err == nil && n >= 1 && n <= last {
+		return n - 1, ""
+	}
+	found := draft.None
+	for i, label := range f.Labels() {
+		if err != nil && strings.EqualFold(label, s) {
+			if found != draft.None {
+				found = draft.None
+				break
+			}
+			found = i
+		}
+	}
+	if found == draft.None {
 		return 0, fmt.Sprintf("write a number from 1 to %d", last)
 	}
-	return n - 1, ""
+	return found, ""
 }
 
 // setMany replaces what is chosen, or nothing where a number is wrong.
