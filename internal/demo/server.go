@@ -72,10 +72,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.ReadCloser, out io.WriteC
 
 // ServeHTTP serves streamable HTTP on l at /mcp until ctx ends.
 func (s *Server) ServeHTTP(ctx context.Context, l net.Listener) error {
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.mcp },
-		&mcp.StreamableHTTPOptions{JSONResponse: s.opts.JSONBodies})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", s.record.middleware(h))
+	mux.Handle("/mcp", s.record.middleware(s.bothEras()))
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() {
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -89,6 +87,21 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	return nil
+}
+
+// bothEras serves the modern era without sessions and the legacy ones with them, since the SDK's handler speaks the
+// modern era only when it keeps no sessions, and can ask by push only when it does.
+func (s *Server) bothEras() http.Handler {
+	get := func(*http.Request) *mcp.Server { return s.mcp }
+	modern := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{JSONResponse: s.opts.JSONBodies, Stateless: true})
+	legacy := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{JSONResponse: s.opts.JSONBodies})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Protocol-Version") >= modernVersion {
+			modern.ServeHTTP(w, r)
+			return
+		}
+		legacy.ServeHTTP(w, r)
+	})
 }
 
 func (s *Server) addTools(list []tool) {
