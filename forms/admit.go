@@ -46,7 +46,7 @@ func (f Form) Fit(lim Limits) (Form, error) {
 	// The lengths that were added may be what takes the request over its
 	// limit; they can be left out again, since they are also what a reader
 	// assumes.
-	if size := len(out.append(nil)); size > lim.Request {
+	if size := sizeOf(out.append); size > lim.Request {
 		if open == defaultLength {
 			return f, nil
 		}
@@ -90,7 +90,7 @@ func (f *Form) admit(lim Limits) Errors {
 		}
 		names[fd.Name] = true
 	}
-	if size := len(f.append(nil)); size > lim.Request {
+	if size := sizeOf(f.append); size > lim.Request {
 		whole("the form is %d bytes as JSON, at most %d are allowed", size, lim.Request)
 	}
 	return errs

@@ -181,8 +181,13 @@ func TestWithinSixTimesUnmarshal(t *testing.T) {
 		{"projecting it", raw, func() { f.Project() }},
 		{"projecting a hostile one", raw, func() { hostile.Project() }},
 	} {
-		base := best(func() { unmarshalAny(t, tc.json) })
-		took := best(tc.step)
+		var base, took time.Duration
+		for range 3 { // a busy machine gets another chance
+			base, took = fastest(func() { unmarshalAny(t, tc.json) }, tc.step)
+			if took <= 6*base {
+				break
+			}
+		}
 		t.Logf("%s: %v, json.Unmarshal %v, %.1f times", tc.name, took, base, float64(took)/float64(base))
 		if took > 6*base {
 			t.Errorf("%s takes %v, over six times the %v of json.Unmarshal", tc.name, took, base)
@@ -190,15 +195,15 @@ func TestWithinSixTimesUnmarshal(t *testing.T) {
 	}
 }
 
-// best is the shortest of many short runs.
-func best(step func()) time.Duration {
-	shortest := time.Hour
-	for range 30 {
+// fastest is the shortest run of each of two steps, which take turns.
+func fastest(a, b func()) (ta, tb time.Duration) {
+	ta, tb = time.Hour, time.Hour
+	for range 50 {
 		start := time.Now()
-		for range 5 {
-			step()
-		}
-		shortest = min(shortest, time.Since(start)/5)
+		a()
+		middle := time.Now()
+		b()
+		ta, tb = min(ta, middle.Sub(start)), min(tb, time.Since(middle))
 	}
-	return shortest
+	return ta, tb
 }

@@ -2,6 +2,7 @@ package forms
 
 import (
 	"strconv"
+	"sync"
 
 	"askback/internal/strictjson"
 )
@@ -17,6 +18,18 @@ func (f Form) append(dst []byte) []byte {
 	dst = append(dst, '{')
 	dst = f.AppendMembers(dst)
 	return append(dst, '}')
+}
+
+// scratch are buffers for JSON that is only measured.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// sizeOf is the length of what write appends.
+func sizeOf(write func([]byte) []byte) int {
+	buf := scratch.Get().(*[]byte)
+	*buf = write((*buf)[:0])
+	n := len(*buf)
+	scratch.Put(buf)
+	return n
 }
 
 // AppendMembers appends the members of f's JSON without the braces, so that

@@ -71,7 +71,7 @@ func ResultFrom(v strictjson.Value, lim Limits, beside ...string) (Result, error
 	if err := f.Done(); err != nil {
 		return Result{}, err
 	}
-	if size := len(r.append(nil)); size > lim.Answer {
+	if size := sizeOf(r.append); size > lim.Answer {
 		return Result{}, &strictjson.Error{Problem: strictjson.TooLarge, Size: size, Limit: lim.Answer}
 	}
 	return r, nil

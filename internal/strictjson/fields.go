@@ -11,11 +11,19 @@ package strictjson
 //
 // A Fields is for one goroutine.
 type Fields struct {
-	keys  []string
-	vals  []Value
-	taken uint64 // a bit for each of the first 64 members
-	err   error
+	members []fieldMember
+	taken   uint64 // a bit for each member
+	err     error
+	few     [8]fieldMember // room for most objects, to save an allocation
 }
+
+type fieldMember struct {
+	key string
+	val Value
+}
+
+// mostMembers is how many members an object of an exact shape may have.
+const mostMembers = 64
 
 // Read prepares the members of an object. An object of more than 64 members
 // has no exact shape here and is refused.
@@ -24,14 +32,13 @@ func Read(v Value) *Fields {
 	if f.err = v.Want(Object); f.err != nil {
 		return f
 	}
-	n := v.Len()
-	if n > 64 {
-		f.err = Bad("has %d keys, which is more than it can have", n)
-		return f
-	}
-	f.keys, f.vals = make([]string, 0, n), make([]Value, 0, n)
+	f.members = f.few[:0]
 	for k, val := range v.Members() {
-		f.keys, f.vals = append(f.keys, k), append(f.vals, val)
+		if len(f.members) == mostMembers {
+			f.err = Bad("has more keys than it can have")
+			return f
+		}
+		f.members = append(f.members, fieldMember{k, val})
 	}
 	return f
 }
@@ -41,10 +48,10 @@ func (f *Fields) Opt(key string) (Value, bool) {
 	if f.err != nil {
 		return Value{}, false
 	}
-	for i, k := range f.keys {
-		if k == key {
+	for i := range f.members {
+		if m := &f.members[i]; m.key == key {
 			f.taken |= 1 << i
-			return f.vals[i], true
+			return m.val, true
 		}
 	}
 	return Value{}, false
@@ -61,8 +68,8 @@ func (f *Fields) Need(key string) Value {
 
 // Has reports whether there is a member named key, without taking it.
 func (f *Fields) Has(key string) bool {
-	for _, k := range f.keys {
-		if k == key {
+	for i := range f.members {
+		if f.members[i].key == key {
 			return true
 		}
 	}
@@ -163,9 +170,9 @@ func (f *Fields) Done() error {
 	if f.err != nil {
 		return f.err
 	}
-	for i, k := range f.keys {
+	for i := range f.members {
 		if f.taken&(1<<i) == 0 {
-			f.err = Unknown(k)
+			f.err = Unknown(f.members[i].key)
 			break
 		}
 	}
