@@ -18,6 +18,7 @@ import (
 	"askback/host"
 	"askback/host/access"
 	"askback/hostclient"
+	"askback/internal/acceptance/peer"
 	"askback/internal/bridge"
 	"askback/internal/memnet"
 	"askback/mcpmgr"
@@ -34,6 +35,7 @@ type rig struct {
 	t      *testing.T
 	opts   rigOptions
 	record string // what the server was sent
+	url    string // of a server over HTTP
 
 	host     *host.Host
 	listener *memnet.Listener
@@ -138,6 +140,25 @@ func (r *rig) awaitPublished() {
 	}
 }
 
+// addServer adds a hand-written server to the configuration, and returns its name once its tool is offered.
+func (r *rig) addServer(s *peer.Server) string {
+	r.t.Helper()
+	const name = "peer"
+	r.mgr.Apply([]config.Server{r.server(), {Name: name, Transport: config.HTTP, URL: s.Start(r.t), Protocol: config.Modern}})
+	if err := r.mgr.Wait(r.ctx(), name); err != nil {
+		r.t.Fatal(err)
+	}
+	for offered := false; !offered; {
+		select {
+		case p := <-r.pubs:
+			offered = p.Err == nil && slices.ContainsFunc(p.Plan.Tools, func(t provider.ToolInfo) bool { return t.Server == name })
+		case <-time.After(patience):
+			r.t.Fatal("the peer's tool was not published")
+		}
+	}
+	return name
+}
+
 // server is the configuration of the demo server, as a child process of the manager or of the test.
 func (r *rig) server() config.Server {
 	s := config.Server{Name: "demo", Protocol: r.opts.protocol}
@@ -150,7 +171,10 @@ func (r *rig) server() config.Server {
 		s.Env = []config.Pair{{Name: serveAs, Value: "stdio"}, {Name: recordTo, Value: r.record}, {Name: "GORACE", Value: "atexit_sleep_ms=0"}}
 		return s
 	}
-	s.Transport, s.URL = config.HTTP, r.serveHTTP(mode)
+	if r.url == "" {
+		r.url = r.serveHTTP(mode)
+	}
+	s.Transport, s.URL = config.HTTP, r.url
 	return s
 }
 

@@ -1,0 +1,174 @@
+// Package peer is a hand-written modern MCP server over HTTP for the acceptance tests: it answers with exact bytes, which
+// a server made with an SDK cannot.
+package peer
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// Done is the final result of a script.
+const Done = `{"resultType":"complete","content":[{"type":"text","text":"done"}]}`
+
+// Form is one form-mode request with one required text field.
+func Form(key, field string) string {
+	return fmt.Sprintf(`%q:{"method":"elicitation/create","params":{"mode":"form","message":"Please","requestedSchema":{"type":"object","properties":{%q:{"type":"string","maxLength":100}},"required":[%q]}}}`, key, field, field)
+}
+
+// Round is an input_required result. state is a JSON token, "" for none; each request is "key":{…}.
+func Round(state string, requests ...string) string {
+	out := `{"resultType":"input_required"`
+	if requests != nil {
+		out += `,"inputRequests":{`
+		for i, r := range requests {
+			if i > 0 {
+				out += ","
+			}
+			out += r
+		}
+		out += "}"
+	}
+	if state != "" {
+		out += `,"requestState":` + state
+	}
+	return out + "}"
+}
+
+// Call is one leg of tools/call, prompts/get or resources/read as it arrived.
+type Call struct {
+	ID             json.RawMessage
+	Method         string
+	Name           string
+	Arguments      json.RawMessage
+	Meta           map[string]json.RawMessage
+	InputResponses json.RawMessage
+	RequestState   json.RawMessage
+	Header         http.Header
+}
+
+// Server answers the legs of its tool "ask" with the results of its script, in order; a leg past its end is counted
+// and answered with the last one. A result that begins with "error:" is the JSON of a JSON-RPC error.
+type Server struct {
+	mu     sync.Mutex
+	script []string
+	calls  []Call
+	other  []string // methods of all other messages
+	hold   map[int]chan struct{}
+}
+
+// New makes a server with a script.
+func New(script ...string) *Server { return &Server{script: script, hold: map[int]chan struct{}{}} }
+
+// Hold makes the n-th leg, counted from 1, wait until the returned function is called.
+func (s *Server) Hold(n int) (release func()) {
+	ch := make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hold[n] = ch
+	return sync.OnceFunc(func() { close(ch) })
+}
+
+// Start serves it until the test ends and returns its URL.
+func (s *Server) Start(t testing.TB) string {
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		h.CloseClientConnections()
+		h.Close()
+	})
+	return h.URL
+}
+
+// Calls are the legs so far.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Call(nil), s.calls...)
+}
+
+// Others are the methods of all other messages so far.
+func (s *Server) Others() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.other...)
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		http.Error(w, "no", http.StatusMethodNotAllowed)
+		return
+	}
+	var m struct {
+		ID     json.RawMessage
+		Method string
+		Params json.RawMessage
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil || json.Unmarshal(body, &m) != nil {
+		http.Error(w, "no JSON", http.StatusBadRequest)
+		return
+	}
+	if m.ID == nil {
+		s.note(m.Method)
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	result := s.answer(r, m.ID, m.Method, m.Params)
+	w.Header().Set("Content-Type", "application/json")
+	member := `"result":` + result
+	if len(result) > 6 && result[:6] == "error:" {
+		member = `"error":` + result[6:]
+	}
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, member)
+}
+
+func (s *Server) note(method string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.other = append(s.other, method)
+}
+
+func (s *Server) answer(r *http.Request, id json.RawMessage, method string, params json.RawMessage) string {
+	switch method {
+	case "server/discover":
+		s.note(method)
+		return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"prompts":{},"resources":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"1"}},"ttlMs":0,"cacheScope":"public"}`
+	case "tools/list":
+		s.note(method)
+		return `{"resultType":"complete","tools":[{"name":"ask","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`
+	case "tools/call", "prompts/get", "resources/read":
+		return s.leg(r, id, method, params)
+	}
+	s.note(method)
+	return `error:{"code":-32601,"message":"no such method"}`
+}
+
+func (s *Server) leg(r *http.Request, id json.RawMessage, method string, params json.RawMessage) string {
+	var p struct {
+		Meta           map[string]json.RawMessage `json:"_meta"`
+		Name, URI      string
+		Arguments      json.RawMessage
+		InputResponses json.RawMessage
+		RequestState   json.RawMessage
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return `error:{"code":-32602,"message":"params"}`
+	}
+	s.mu.Lock()
+	s.calls = append(s.calls, Call{id, method, p.Name + p.URI, p.Arguments, p.Meta, p.InputResponses, p.RequestState, r.Header.Clone()})
+	n := len(s.calls)
+	hold := s.hold[n]
+	s.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-r.Context().Done():
+		}
+	}
+	return s.script[min(n, len(s.script))-1]
+}
