@@ -3,6 +3,7 @@ package forms
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"strings"
 	"testing"
 )
@@ -18,10 +19,15 @@ func caseForm(t *testing.T, c decodeCase) Form {
 	if err != nil {
 		t.Fatalf("not admitted: %v", err)
 	}
+	caseSchemas[t.Name()] = c.schema()
 	return f
 }
 
-// sends asserts that vals fit and leave as the given JSON.
+// caseSchemas is the schema that each running test read last.
+var caseSchemas = map[string][]byte{}
+
+// sends asserts that vals fit, leave as the given JSON, and satisfy the case's
+// own schema by another validator.
 func sends(t *testing.T, f Form, vals Values, want string) {
 	t.Helper()
 	r := Accept(vals)
@@ -32,7 +38,15 @@ func sends(t *testing.T, f Form, vals Values, want string) {
 	if string(raw) != want {
 		t.Errorf("sends %s, want %s", raw, want)
 	}
+	if valid := judge(caseSchemas[t.Name()]); valid != nil {
+		judgedAnswers++
+		if err := valid(raw); err != nil {
+			t.Errorf("%s does not satisfy the server's schema: %v", raw, err)
+		}
+	}
 }
+
+var judgedAnswers int
 
 // typed parses NAME=TEXT pairs as a person would type them.
 func typed(t *testing.T, f Form, pairs ...string) Values {
@@ -376,6 +390,9 @@ func TestCases(t *testing.T) {
 		if !seen[id] {
 			t.Errorf("%s is no case", id)
 		}
+	}
+	if all := !strings.Contains(flag.Lookup("test.run").Value.String(), "/"); all && judgedAnswers < 30 {
+		t.Errorf("%d answers were judged", judgedAnswers)
 	}
 	if len(seen) != 43 {
 		t.Errorf("%d cases", len(seen))

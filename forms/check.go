@@ -59,7 +59,8 @@ func checkValues(fields []Field, vals Values) Errors {
 }
 
 // Check is what is wrong with v as a value of fd, nil when it fits. Absence
-// does not fit; whether it is allowed is for [Form.Check].
+// does not fit; whether it is allowed is for [Form.Check]. Compare the result
+// with nil before it goes into an error variable.
 func (fd Field) Check(v Value) *FieldError {
 	if v.IsZero() {
 		return &FieldError{fd.Name, RuleRequired, "is required"}
@@ -150,6 +151,10 @@ func (fd *Field) minLength() int {
 	}
 	return *fd.MinLength
 }
+
+// Lengths are the shortest and the longest length that a text field takes, in
+// code points, also where its maxLength was left open.
+func (fd Field) Lengths() (least, most int) { return fd.minLength(), fd.maxLength(defaultLength) }
 
 // maxLength is the effective longest length, where a field without a stated
 // one gets open.

@@ -181,6 +181,37 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+func TestValues(t *testing.T) {
+	list := []string{"a"}
+	v := ListValue(list)
+	list[0] = "b"
+	v.List()[0] = "c"
+	if got := v.List(); len(got) != 1 || got[0] != "a" {
+		t.Errorf("a list value changed to %v", got)
+	}
+	if !NumberValue(Number{}).IsZero() || NumberValue(NumberOf(0)).IsZero() {
+		t.Error("no number is absence, and 0 is none")
+	}
+	for _, v := range []Value{{}, TextValue("x"), NumberValue(NumberOf(1)), BoolValue(true), ListValue(nil)} {
+		texts := 0
+		for _, set := range []bool{v.Text() != "", !v.Number().IsZero(), v.Bool(), v.List() != nil} {
+			if set {
+				texts++
+			}
+		}
+		if texts > 1 || (texts == 0) != v.IsZero() || !v.Equal(v) || v.Type().String() == "" {
+			t.Errorf("%v answers %d accessors", v, texts)
+		}
+	}
+	if raw, _ := (Value{}).MarshalJSON(); string(raw) != "null" {
+		t.Errorf("absence is %s", raw)
+	}
+	least, most := (Field{Kind: KindString}).Lengths()
+	if least != 0 || most != 256 {
+		t.Errorf("lengths %d to %d", least, most)
+	}
+}
+
 func TestFormats(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	for _, tc := range []struct {

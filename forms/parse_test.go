@@ -237,6 +237,9 @@ func TestHasLink(t *testing.T) {
 			t.Errorf("%q has a link", s)
 		}
 	}
+	if HasLink(Form{Requester: Requester{Name: "deploy", Source: "demo · via ci.example.com"}}) {
+		t.Error("the machine of the requester is a link")
+	}
 	link := "https://x"
 	for name, f := range map[string]Form{
 		"requester":   {Requester: Requester{Name: link}},

@@ -125,9 +125,10 @@ func visible(s string) string {
 }
 
 // HasLink reports whether a text of the form holds something that reads as a
-// link: a form may not send people elsewhere.
+// link: a form may not send people elsewhere. A bare host name counts, but not
+// in the requester, where it says on which machine the tool runs.
 func HasLink(f Form) bool {
-	if isLink(f.Message) || isLink(f.Requester.Name) || isLink(f.Requester.Source) {
+	if isLink(f.Message) || isFullLink(f.Requester.Name) || isFullLink(f.Requester.Source) {
 		return true
 	}
 	for i := range f.Fields {
@@ -152,16 +153,19 @@ func (f Field) HasLink() bool {
 	return false
 }
 
-// linkPattern finds a scheme with something after it, www., mailto:, and a bare
-// host name that is followed by a path or ends in one of the three oldest
-// domains. A host after an @ is an address, not a link.
-var linkPattern = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://\S|\bwww\.[a-z0-9-]|\bmailto:\S|` +
-	`(^|[^@a-z0-9.-])([a-z0-9-]+\.)+([a-z]{2,}/\S|(com|net|org)\b)`)
+// fullLink finds a scheme with something after it, www. and mailto:. bareLink
+// finds a host name that is followed by a path or ends in one of the three
+// oldest domains; after an @ it is an address, not a link.
+var (
+	fullLink = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://\S|\bwww\.[a-z0-9-]|\bmailto:\S`)
+	bareLink = regexp.MustCompile(`(?i)(^|[^@a-z0-9.-])([a-z0-9-]+\.)+([a-z]{2,}/\S|(com|net|org)\b)`)
+)
 
 func isLink(s string) bool {
-	// Most texts hold none of the characters that a link needs.
-	if !strings.ContainsAny(s, ".:．：") {
-		return false
-	}
-	return linkPattern.MatchString(visible(s))
+	return isFullLink(s) || mayLink(s) && bareLink.MatchString(visible(s))
 }
+
+func isFullLink(s string) bool { return mayLink(s) && fullLink.MatchString(visible(s)) }
+
+// mayLink is a quick no for most texts, which hold no dot and no colon.
+func mayLink(s string) bool { return strings.ContainsAny(s, ".:．：") }

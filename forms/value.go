@@ -46,8 +46,13 @@ type Value struct {
 // TextValue is a text. An empty text is a value, not absence.
 func TextValue(s string) Value { return Value{typ: Text, text: s} }
 
-// NumberValue is a number.
-func NumberValue(n Number) Value { return Value{typ: Num, text: n.text} }
+// NumberValue is a number; the zero Number gives absence.
+func NumberValue(n Number) Value {
+	if n.IsZero() {
+		return Value{}
+	}
+	return Value{typ: Num, text: n.text}
+}
 
 // BoolValue is a boolean.
 func BoolValue(b bool) Value { return Value{typ: Bool, flag: b} }
