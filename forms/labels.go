@@ -25,10 +25,11 @@ func tellApart(opts []Option, most int) {
 		if count[Line(o.Label)] == 1 {
 			continue
 		}
-		suffix := " (" + cutTo(Line(o.Value), most/2-len(" () #123456")) + ")"
-		if strings.TrimSpace(o.Value) == "" {
-			suffix = ` ("` + Line(o.Value) + `")`
+		value := cutTo(Line(o.Value), most/2-len(` ("") #123456`))
+		if strings.TrimSpace(value) == "" {
+			value = `"` + value + `"`
 		}
+		suffix := " (" + value + ")"
 		label := withSuffix(o.Label, suffix, most)
 		for n := 2; taken[Line(label)]; n++ {
 			label = withSuffix(o.Label, fmt.Sprintf("%s #%d", suffix, n), most)

@@ -173,6 +173,13 @@ func TestTellApart(t *testing.T) {
 			}
 		})
 	}
+	t.Run("long blanks", func(t *testing.T) {
+		opts := []Option{{strings.Repeat(" ", 2048), "A", ""}, {strings.Repeat(" ", 2047), "A", ""}}
+		tellApart(opts, 256)
+		if opts[0].Label == opts[1].Label || len(opts[0].Label) > 256 {
+			t.Errorf("labels %q", opts)
+		}
+	})
 	t.Run("long", func(t *testing.T) {
 		var opts []Option
 		for i := range 200 {

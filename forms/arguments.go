@@ -1,0 +1,54 @@
+package forms
+
+import "askback/internal/strictjson"
+
+// Arguments are the arguments of a tool as far as a form can ask for them.
+type Arguments struct {
+	Schema Schema
+	// Unread is what a form cannot ask for or check, with the reason; an
+	// empty Field is the schema itself. The tool's own schema still judges
+	// the arguments as a whole.
+	Unread SchemaErrors
+	// Complete says that every required property is among the fields, so
+	// that the form alone can make a call.
+	Complete bool
+}
+
+// ReadArguments reads the flat part of a tool's inputSchema for the arguments
+// form, by the same rules as [ReadSchema]. What cannot be read is listed, not
+// refused. The error is a [SchemaErrors] when nothing can be read at all.
+func ReadArguments(raw []byte) (Arguments, error) {
+	const maxBytes = 256 << 10
+	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: maxBytes})
+	if err != nil {
+		return Arguments{}, jsonError(err)
+	}
+	if v.Kind() != strictjson.Object {
+		return Arguments{}, SchemaErrors{{Message: "the schema must be an object"}}
+	}
+	r := newReader(v, SchemaOptions{}.withDefaults())
+	r.readRoot()
+	for _, m := range r.properties {
+		if len(r.out.Fields) == r.lim.Fields {
+			r.refuse(m.name, "properties", "is one of more than %d properties", r.lim.Fields)
+			continue
+		}
+		fd, errs := r.field(m)
+		if len(errs) > 0 {
+			r.errs = append(r.errs, errs...)
+			continue
+		}
+		r.out.Fields = append(r.out.Fields, fd)
+	}
+	r.checkRequired()
+	args := Arguments{Schema: r.out, Unread: r.errs}
+	have := map[string]bool{}
+	for _, fd := range r.out.Fields {
+		have[fd.Name] = true
+	}
+	args.Complete = true
+	for _, name := range r.names {
+		args.Complete = args.Complete && have[name]
+	}
+	return args, nil
+}
