@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -450,6 +451,39 @@ func TestWireLog(t *testing.T) {
 			if json.Unmarshal([]byte(line), &o) != nil || o["msg"] == nil || o["time"] == nil {
 				t.Errorf("not a JSON record: %s", line)
 			}
+		}
+	})
+}
+
+// Another process adds and revokes tokens in the file that a running Host uses.
+func TestWireTokenFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	bubble(t, func(o *host.Options) {
+		store, err := access.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Access = store
+	}, func(w *wire) {
+		cli, err := access.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.tokens["late"], err = cli.Add("late", access.RoleBoth, 0); err != nil {
+			t.Fatal(err)
+		}
+		p := w.connect("late", "term", 81)
+		silent := w.raw("late")
+		if err := cli.Revoke("late"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		settle()
+		if p.code() != 1006 || silent.code() != 1006 {
+			t.Errorf("a second after the revocation: %d and %d", p.code(), silent.code())
+		}
+		if _, resp := w.dial("ws://host/runtime-host", http.Header{"Authorization": {"Bearer " + w.tokens["late"]}}); resp.StatusCode != 401 {
+			t.Errorf("again: %d", resp.StatusCode)
 		}
 	})
 }
