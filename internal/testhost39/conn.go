@@ -223,7 +223,7 @@ func (c *conn) drop() {
 func (c *conn) leave() {
 	delete(c.h.conns, c)
 	for _, s := range c.subscriptions {
-		delete(s.session.subscriptions, s)
+		s.session.forget(s)
 	}
 	c.disconnected()
 }

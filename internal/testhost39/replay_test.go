@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -89,7 +90,7 @@ func TestReplay(t *testing.T) {
 			h := New(Options{Tokens: tokens, ProjectID: recordedProject, ProjectName: "maka-proj"})
 			served := make(chan error, 1)
 			go func() { served <- h.Serve(l) }()
-			p := &player{t: t, l: l, creds: how.creds, leaves: how.leaves, conns: map[string]*client{}, ids: map[string]string{}}
+			p := &player{t: t, h: h, l: l, creds: how.creds, leaves: how.leaves, conns: map[string]*client{}, ids: map[string]string{}}
 			defer func() {
 				for _, c := range p.conns {
 					c.leave()
@@ -141,6 +142,7 @@ func readLines(t *testing.T, file string) (lines []line) {
 // player holds a recording against a live Host.
 type player struct {
 	t        *testing.T
+	h        *Host
 	l        *memnet.Listener
 	creds    map[string]Credential
 	leaves   string
@@ -355,7 +357,7 @@ func (p *player) ended(ln line) error {
 	hostEnds := ln.Code != websocket.CloseNormalClosure && ln.Conn != p.leaves
 	if !hostEnds {
 		c.leave()
-		return nil
+		return p.gone()
 	}
 	_, err := c.take(func(string) bool { return false }, nil)
 	c.mu.Lock()
@@ -367,6 +369,21 @@ func (p *player) ended(ln line) error {
 	}
 	p.compared++
 	return nil
+}
+
+// gone waits until the Host has noticed that a connection left.
+func (p *player) gone() error {
+	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+		p.h.mu.Lock()
+		n := len(p.h.conns)
+		p.h.mu.Unlock()
+		if n == len(p.conns) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the Host has %d connections, not %d", n, len(p.conns))
+		}
+	}
 }
 
 // expect waits for what a recorded frame stands for, and compares it.
@@ -416,6 +433,9 @@ func (p *player) expectState(c *client, f object_) error {
 	if turn == nil || (!terminal && len(pending) == 0 && p.known(turn["runId"])) {
 		return nil
 	}
+	if terminal && p.known(turn["terminalEventId"]) {
+		return nil // the same end, told again
+	}
 	live, err := c.take(func(k string) bool { return k == "subscription.session_projection" }, func(g object_) bool {
 		s := g["snapshot"].(object_)
 		have, _ := s["rootTurn"].(object_)
@@ -424,9 +444,6 @@ func (p *player) expectState(c *client, f object_) error {
 		}
 		return (have["terminalEventId"] != nil) == terminal && len(s["interactions"].(object_)["pending"].([]any)) == len(pending)
 	})
-	if err != nil && terminal && p.known(turn["terminalEventId"]) {
-		return nil // the same end, told again
-	}
 	if err != nil {
 		return fmt.Errorf("state %v: %w", turn["status"], err)
 	}

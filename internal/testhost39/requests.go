@@ -1,6 +1,8 @@
 package testhost39
 
 import (
+	"encoding/json"
+
 	"askback/protocol"
 )
 
@@ -134,9 +136,22 @@ func (c *conn) answer(r *protocol.Request) (protocol.Result, *protocol.Error) {
 		return c.unregister(r, in)
 	}
 	if r.Operation == protocol.OpExecutionBoundaryQuery {
-		return &protocol.RawResult{Raw: protocol.RawMessage(`{"kind":"managed","access":"writable","revision":0}`)}, nil
+		return h.boundary(r.Input.(*protocol.RawInput))
 	}
 	return nil, errUnauthorized
+}
+
+func (h *Host) boundary(in *protocol.RawInput) (protocol.Result, *protocol.Error) {
+	var asked struct{ SessionID string }
+	_ = json.Unmarshal(in.Raw, &asked)
+	s := h.sessions[asked.SessionID]
+	switch {
+	case s == nil:
+		return nil, errNoSession
+	case s.item.PermissionMode == protocol.PermissionBypass:
+		return &protocol.RawResult{Raw: protocol.RawMessage(`{"kind":"bypass","revision":1}`)}, nil
+	}
+	return &protocol.RawResult{Raw: protocol.RawMessage(`{"kind":"managed","access":"writable","revision":0}`)}, nil
 }
 
 func (h *Host) status(asking *conn) *protocol.HostStatusResult {

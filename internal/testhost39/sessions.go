@@ -34,7 +34,7 @@ type session struct {
 
 	bound         map[string]identity // contract → provider that the session is bound to
 	loaded        map[string]bool     // groups and contracts that the model has loaded
-	subscriptions map[*subscription]bool
+	subscriptions []*subscription
 }
 
 // submitted is a message and what became of it.
@@ -66,7 +66,7 @@ func (h *Host) createSession(c *conn, in *protocol.SessionCreateInput) (protocol
 	}
 	s := &session{
 		h: h, created: *in, turns: map[string]*turn{}, messages: map[string]*submitted{}, interactions: map[string]*interaction{},
-		bound: map[string]identity{}, loaded: map[string]bool{}, subscriptions: map[*subscription]bool{}, projection: 1,
+		bound: map[string]identity{}, loaded: map[string]bool{}, projection: 1,
 		item: protocol.SessionItem{
 			ID: in.SessionID, Revision: 1, Workspace: &protocol.Workspace{Target: in.Workspace, HostCwd: cwd},
 			CreatedAt: at, LastUsedAt: at, Name: or(in.Name, "New Chat"), Labels: append([]string{}, in.Labels...),
@@ -173,7 +173,7 @@ func (h *Host) removeSession(in *protocol.SessionRemoveInput) (protocol.Result, 
 	}
 	delete(h.sessions, in.SessionID)
 	h.order = slices.DeleteFunc(h.order, func(id string) bool { return id == in.SessionID })
-	for sub := range s.subscriptions {
+	for _, sub := range s.subscriptions {
 		sub.send(&protocol.SubscriptionClosed{SubscriptionHeader: sub.header(), Reason: protocol.ClosedSessionRemoved})
 		delete(sub.conn.subscriptions, sub.id)
 	}

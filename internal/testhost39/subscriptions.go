@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"slices"
 
 	"askback/protocol"
 )
@@ -36,7 +37,7 @@ func (c *conn) open(in *protocol.SubscriptionOpenInput) (protocol.Result, *proto
 	}
 	sub := &subscription{id: newID(), conn: c, session: s, tail: in.Transcript.Kind == protocol.TranscriptTail, next: 1}
 	c.subscriptions[sub.id] = sub
-	s.subscriptions[sub] = true
+	s.subscriptions = append(s.subscriptions, sub)
 	out := &protocol.SubscriptionOpenResult{
 		HostEpoch: c.h.epoch, SubscriptionID: sub.id, NextSequence: 1, Snapshot: s.snapshot(),
 		ActiveAssistantStreams: []protocol.AssistantStream{},
@@ -60,8 +61,12 @@ func (c *conn) open(in *protocol.SubscriptionOpenInput) (protocol.Result, *proto
 func (c *conn) close(id string) {
 	if sub := c.subscriptions[id]; sub != nil {
 		delete(c.subscriptions, id)
-		delete(sub.session.subscriptions, sub)
+		sub.session.forget(sub)
 	}
+}
+
+func (s *session) forget(sub *subscription) {
+	s.subscriptions = slices.DeleteFunc(s.subscriptions, func(o *subscription) bool { return o == sub })
 }
 
 func (s *session) through() *int64 {
@@ -198,7 +203,7 @@ func (s *session) snapshot() protocol.Snapshot {
 // project sends the present state to every subscriber.
 func (s *session) project() {
 	s.projection++
-	for sub := range s.subscriptions {
+	for _, sub := range s.subscriptions {
 		sub.send(&protocol.SessionProjection{SubscriptionHeader: sub.header(), Snapshot: s.snapshot()})
 	}
 }
@@ -210,7 +215,7 @@ func (s *session) addRow(row *protocol.Row) {
 		panic("testhost39: " + err.Error())
 	}
 	s.rows = append(s.rows, data)
-	for sub := range s.subscriptions {
+	for _, sub := range s.subscriptions {
 		if sub.tail {
 			sub.send(&protocol.TranscriptAdvanced{SubscriptionHeader: sub.header(), SessionID: s.item.ID, ThroughSequence: int64(len(s.rows))})
 		}
@@ -218,13 +223,13 @@ func (s *session) addRow(row *protocol.Row) {
 }
 
 func (s *session) delta(d protocol.Delta) {
-	for sub := range s.subscriptions {
+	for _, sub := range s.subscriptions {
 		sub.send(&protocol.SessionDelta{SubscriptionHeader: sub.header(), SessionID: s.item.ID, Delta: d})
 	}
 }
 
 func (s *session) event(run string, e protocol.ToolEvent) {
-	for sub := range s.subscriptions {
+	for _, sub := range s.subscriptions {
 		sub.send(&protocol.SessionEvent{SubscriptionHeader: sub.header(), SessionID: s.item.ID, RunID: run, Event: e})
 	}
 }
