@@ -206,7 +206,7 @@ func TestLooksSecret(t *testing.T) {
 		}
 	}
 	for _, s := range []string{
-		"name", "environment", "max_tokens", "maxTokens", "tokenizer", "passenger", "spinner", "pinned", "secretary", "keyboard", "key", "card", "compass", "opinion",
+		"name", "environment", "token_count", "tokenLimit", "Token budget", "max_tokens", "maxTokens", "tokenizer", "passenger", "spinner", "pinned", "secretary", "keyboard", "key", "card", "compass", "opinion",
 		"passing", "authentic", "country code", "",
 	} {
 		if LooksSecret(Field{Kind: KindString, Name: s, Label: s, Description: s}) {

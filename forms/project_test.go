@@ -208,6 +208,7 @@ func TestCut(t *testing.T) {
 		{"not inside a cluster", "a👩\u200d🚀b", 10, "a…"},
 		{"not before a mark", "abe\u0301xyz", 6, "ab…"},
 		{"a whole cluster", "e\u0301e\u0301e\u0301", 6, "e\u0301…"},
+		{"no room", "abcd", 2, ""},
 		{"one cluster too long", "e" + strings.Repeat("\u0301", 10), 8, "e\u0301\u0301…"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -34,6 +34,11 @@ var (
 		"iban": true, "privatekey": true, "secretkey": true, "accesskey": true, "authtoken": true,
 		"accesstoken": true, "creditcard": true, "cardnumber": true, "mnemonic": true,
 	}
+	// tokenCounts follow a token that is a unit of text, not a credential.
+	tokenCounts = map[string]bool{
+		"count": true, "counts": true, "limit": true, "limits": true, "budget": true, "usage": true, "window": true,
+		"length": true, "price": true, "cost": true,
+	}
 	secretPhrases = []string{
 		"api key", "api keys", "access key", "access keys", "secret key", "private key", "signing key",
 		"encryption key", "ssh key", "license key", "access tokens", "auth tokens", "api tokens",
@@ -55,14 +60,13 @@ func soundsSecret(s string) bool {
 	}
 	words := wordsOf(s)
 	for i, w := range words {
-		if secretWords[w] {
+		if secretWords[w] && (w != "token" || i+1 == len(words) || !tokenCounts[words[i+1]]) {
 			return true
 		}
 		// Digits at the end do not disguise it: password2.
 		if trimmed := strings.TrimRight(w, "0123456789"); trimmed != w && secretWords[trimmed] {
 			return true
 		}
-		words[i] = w
 	}
 	text := " " + strings.Join(words, " ") + " "
 	for _, p := range secretPhrases {
