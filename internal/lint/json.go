@@ -105,7 +105,7 @@ func (r *Report) CheckAnswers(data []byte) ([]AnswerReport, error) {
 	v, err := strictjson.Parse(data, strictjson.Limits{MaxBytes: maxInput})
 	if err != nil {
 		if notJSON(err) {
-			return nil, fmt.Errorf("the answer is %w: %v", ErrNotJSON, err)
+			return nil, &notJSONError{"answer", err}
 		}
 		return []AnswerReport{{Errors: malformed(err)}}, nil
 	}

@@ -61,10 +61,19 @@ func (r *Report) OK() bool {
 	return true
 }
 
-// ErrNotJSON is wrapped by the error of [Read] and [CheckAnswers] for an input
-// that is no JSON at all, which is a mistake in the use of the command and no
-// refusal.
+// ErrNotJSON is what the errors of [Read] and [Report.CheckAnswers] are for an
+// input that is no JSON at all, which is a mistake in the use of the command
+// and no refusal.
 var ErrNotJSON = errors.New("not JSON")
+
+// notJSONError is an [ErrNotJSON] that says what is not JSON, and why.
+type notJSONError struct {
+	what string
+	err  error
+}
+
+func (e *notJSONError) Error() string        { return "the " + e.what + " " + e.err.Error() }
+func (e *notJSONError) Is(target error) bool { return target == ErrNotJSON }
 
 // Read reads an input: with requestedSchema it is the params of
 // elicitation/create, with inputRequests a whole input_required result, else a
@@ -73,7 +82,7 @@ func Read(data []byte) (*Report, error) {
 	v, err := strictjson.Parse(data, strictjson.Limits{MaxBytes: maxInput, LoneSurrogates: true})
 	if err != nil {
 		if notJSON(err) {
-			return nil, fmt.Errorf("%w: %v", ErrNotJSON, err)
+			return nil, &notJSONError{"input", err}
 		}
 		return refusedWhole(err), nil
 	}

@@ -122,6 +122,9 @@ func TestNotJSON(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
+	if _, err := Read([]byte(`{`)); err.Error() != "the input is not JSON: it ends too early (byte 1)" {
+		t.Errorf("says %q", err)
+	}
 }
 
 func TestResultProblems(t *testing.T) {
