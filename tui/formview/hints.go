@@ -106,27 +106,3 @@ func joinHints(hs []hint, sep string, room int) (string, int) {
 	}
 	return b.String(), len(hs)
 }
-
-// Binding is a key with what it does, for a page of help.
-type Binding struct{ Keys, Does string }
-
-// Bindings are all the keys of a form.
-func Bindings() []Binding {
-	return []Binding{
-		{"enter", "take the row of a select and go on; on the last field, review"},
-		{"space", "take the row of a select and stay"},
-		{"tab, shift+tab", "next field, field before"},
-		{"up, down", "move in a list, else between fields"},
-		{"letters", "filter a list; esc clears the filter"},
-		{"ctrl+s", "review the answer"},
-		{"s", "in review: submit what it shows"},
-		{"e, esc", "in review: go back to the field"},
-		{"tab, enter", "in review: choose a field and go to it"},
-		{"ctrl+x", "decline: tell the server no (asks once)"},
-		{"esc", "dismiss: close without an answer (asks once)"},
-		{"ctrl+o", "leave the field out, or send it empty"},
-		{"ctrl+r", "back to the default"},
-		{"ctrl+g", "message, description and options in full"},
-		{"ctrl+f", "leave the form for now; it stays pending"},
-	}
-}

@@ -26,6 +26,3 @@ func (s Style) Render(text string) string {
 	}
 	return s.open + text + s.close
 }
-
-// Lipgloss is the same style for code that hands styles on to a widget.
-func (s Style) Lipgloss() lipgloss.Style { return s.lip }

@@ -46,12 +46,12 @@ type Theme struct {
 
 // Glyphs are the marks of the frame. They are all one cell wide.
 type Glyphs struct {
-	Bar, FocusBar, Chosen, Dot, Ellipsis, Rule string
+	Bar, FocusBar, Chosen, Dot, Rule string
 }
 
 var (
-	unicodeGlyphs = Glyphs{Bar: "│", FocusBar: "▌", Chosen: "•", Dot: "·", Ellipsis: "…", Rule: "─"}
-	asciiGlyphs   = Glyphs{Bar: "|", FocusBar: "#", Chosen: "x", Dot: "-", Ellipsis: "~", Rule: "-"}
+	unicodeGlyphs = Glyphs{Bar: "│", FocusBar: "▌", Chosen: "•", Dot: "·", Rule: "─"}
+	asciiGlyphs   = Glyphs{Bar: "|", FocusBar: "#", Chosen: "x", Dot: "-", Rule: "-"}
 )
 
 // Huh is the theme for huh's widgets: our styles and no borders or margins, so that heights are exact.
@@ -123,7 +123,7 @@ func FromEnv(getenv func(string) string) *Theme {
 	}
 	t := New(name)
 	if asciiLocale(getenv) {
-		t.Glyphs = asciiGlyphs
+		return t.WithASCII()
 	}
 	return t
 }

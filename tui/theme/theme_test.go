@@ -78,7 +78,7 @@ func TestStyle(t *testing.T) {
 				if ansi.Strip(got) != text {
 					t.Errorf("%s: %q became %q", name, text, got)
 				}
-				if want := s.Lipgloss().Render(text); got != want {
+				if want := s.lip.Render(text); got != want {
 					t.Errorf("%s: %q, lipgloss gives %q", name, got, want)
 				}
 			}
@@ -88,13 +88,13 @@ func TestStyle(t *testing.T) {
 
 func TestGlyphsAreOneCell(t *testing.T) {
 	for _, g := range []Glyphs{unicodeGlyphs, asciiGlyphs} {
-		for _, s := range []string{g.Bar, g.FocusBar, g.Chosen, g.Dot, g.Ellipsis, g.Rule} {
+		for _, s := range []string{g.Bar, g.FocusBar, g.Chosen, g.Dot, g.Rule} {
 			if ansi.StringWidth(s) != 1 {
 				t.Errorf("%q is %d cells", s, ansi.StringWidth(s))
 			}
 		}
 	}
-	for _, s := range []string{asciiGlyphs.Bar, asciiGlyphs.FocusBar, asciiGlyphs.Chosen, asciiGlyphs.Dot, asciiGlyphs.Ellipsis, asciiGlyphs.Rule} {
+	for _, s := range []string{asciiGlyphs.Bar, asciiGlyphs.FocusBar, asciiGlyphs.Chosen, asciiGlyphs.Dot, asciiGlyphs.Rule} {
 		if s[0] >= 0x80 {
 			t.Errorf("%q is not ASCII", s)
 		}
