@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -36,6 +37,7 @@ type rig struct {
 	opts   rigOptions
 	record string // what the server was sent
 	url    string // of a server over HTTP
+	peers  []config.Server
 
 	host     *host.Host
 	listener *memnet.Listener
@@ -143,8 +145,9 @@ func (r *rig) awaitPublished() {
 // addServer adds a hand-written server to the configuration, and returns its name once its tool is offered.
 func (r *rig) addServer(s *peer.Server) string {
 	r.t.Helper()
-	const name = "peer"
-	r.mgr.Apply([]config.Server{r.server(), {Name: name, Transport: config.HTTP, URL: s.Start(r.t), Protocol: config.Modern}})
+	name := fmt.Sprintf("peer%d", len(r.peers)+1)
+	r.peers = append(r.peers, config.Server{Name: name, Transport: config.HTTP, URL: s.Start(r.t), Protocol: config.Modern})
+	r.mgr.Apply(append([]config.Server{r.server()}, r.peers...))
 	if err := r.mgr.Wait(r.ctx(), name); err != nil {
 		r.t.Fatal(err)
 	}
@@ -490,4 +493,23 @@ func accept(pairs ...any) forms.Result {
 		vals[pairs[i].(string)] = v
 	}
 	return forms.Accept(vals)
+}
+
+// never wants that no form of a Turn was ever shown.
+func (r *rig) never(tn *turn) {
+	r.t.Helper()
+	for {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+		ev, err := r.view.Next(ctx)
+		cancel()
+		if err != nil {
+			break
+		}
+		r.seen = append(r.seen, ev)
+	}
+	for _, ev := range r.seen {
+		if p, ok := ev.(hostclient.InteractionPending); ok && p.Interaction.TurnID == tn.id {
+			r.t.Errorf("a form was shown: %+v", p.Interaction)
+		}
+	}
 }
