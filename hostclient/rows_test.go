@@ -10,26 +10,26 @@ import (
 	"askback/protocol"
 )
 
-// log is a transcript that answers pages as a Host does.
-type log struct {
+// pages is a transcript that answers pages as a Host does.
+type pages struct {
 	rows    []string // durable
 	overlay []string
 }
 
-func newLog(n, size int) *log {
-	l := &log{}
+func newLog(n, size int) *pages {
+	l := &pages{}
 	for i := range n {
 		l.add(i, size)
 	}
 	return l
 }
 
-func (l *log) add(i, size int) {
+func (l *pages) add(i, size int) {
 	l.rows = append(l.rows, fmt.Sprintf(`{"type":"user","id":"m%d","turnId":"t","ts":%d,"text":"%s","extra":{"n":1}}`, i, i, strings.Repeat("x", size)))
 }
 
 // page cuts rows[from:to) into at most max bytes, continuing at cursor ("index/done").
-func (l *log) page(rows []string, source, direction, cursor string, from, to, max int) *protocol.TranscriptPage {
+func (l *pages) page(rows []string, source, direction, cursor string, from, to, max int) *protocol.TranscriptPage {
 	page := &protocol.TranscriptPage{Kind: protocol.KindPage, SessionID: "s1", Source: source, Direction: direction, Fragments: []protocol.Fragment{}}
 	through := int64(len(l.rows) - 1)
 	page.ThroughSequence = &through
@@ -74,7 +74,7 @@ func (l *log) page(rows []string, source, direction, cursor string, from, to, ma
 }
 
 // serve answers transcript requests until the connection ends.
-func (l *log) serve(p *peer) {
+func (l *pages) serve(p *peer) {
 	for {
 		f, err := p.read()
 		if err != nil {
@@ -106,7 +106,7 @@ func (l *log) serve(p *peer) {
 	}
 }
 
-func (p *peer) opensWithRows(subscription string, l *log) protocol.SubscriptionHeader {
+func (p *peer) opensWithRows(subscription string, l *pages) protocol.SubscriptionHeader {
 	p.t.Helper()
 	in, id := request[*protocol.SubscriptionOpenInput](p)
 	if in.Transcript.Kind != protocol.TranscriptTail {
@@ -128,7 +128,7 @@ func (p *peer) opensWithRows(subscription string, l *log) protocol.SubscriptionH
 	return protocol.SubscriptionHeader{HostEpoch: p.h.epoch, SubscriptionID: subscription, Sequence: 1}
 }
 
-func (l *log) check(t *testing.T, what string, got []hostclient.Row, from int) {
+func (l *pages) check(t *testing.T, what string, got []hostclient.Row, from int) {
 	t.Helper()
 	for i, r := range got {
 		if r.Index != int64(from+i) || string(r.Raw) != l.rows[from+i] || r.ID != fmt.Sprintf("m%d", from+i) {

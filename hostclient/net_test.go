@@ -1,0 +1,164 @@
+package hostclient_test
+
+import (
+	"encoding/pem"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"askback/hostclient"
+	"askback/protocol"
+)
+
+// TestTLS: a certificate is trusted when the CA file holds it, and else refused with a sentence; the token stays out of it.
+func TestTLS(t *testing.T) {
+	h := &scripted{t: t, conns: make(chan *peer, 8), root: rootA, epoch: "e", dials: make(chan http.Header, 8)}
+	srv := httptest.NewUnstartedServer(h)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	url := "wss" + strings.TrimPrefix(srv.URL, "https")
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts := hostclient.Options{URL: url, Token: func() (string, error) { return token, nil }, CAFile: ca}
+	v := newView(t, opts)
+	p := h.accepted()
+	if err := v.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.send(&protocol.ProjectCatalogChanged{Revision: 1})
+	await[hostclient.CatalogChanged](t, v, nil)
+
+	opts.CAFile = ""
+	err := newView(t, opts).Ready(t.Context())
+	if hostclient.CodeOf(err) != hostclient.CodeTLS || strings.Contains(err.Error(), token) {
+		t.Errorf("an unknown certificate: %s %v", hostclient.CodeOf(err), err)
+	}
+	if err := os.WriteFile(ca, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opts.CAFile = ca
+	if err := newView(t, opts).Ready(t.Context()); hostclient.CodeOf(err) != hostclient.CodeBadEndpoint {
+		t.Errorf("a CA file without certificate: %v", err)
+	}
+}
+
+// TestWhatIsNoHost answers with something else than HTTP, plain where TLS is due, or not at all.
+func TestWhatIsNoHost(t *testing.T) {
+	serve := func(answer string) net.Listener {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				c.Read(make([]byte, 1024))
+				c.Write([]byte(answer))
+				c.Close()
+			}
+		}()
+		return l
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	for name, c := range map[string]struct {
+		url  string
+		want hostclient.Code
+	}{
+		"nothing listens": {"ws://" + closed.Addr().String(), hostclient.CodeUnreachable},
+		"closes at once":  {"ws://" + serve("").Addr().String(), hostclient.CodeUnreachable},
+		"speaks SSH":      {"ws://" + serve("SSH-2.0-OpenSSH_9.9\r\n").Addr().String(), hostclient.CodeNotAHost},
+		"no TLS":          {"wss://" + serve("HTTP/1.1 400 Bad Request\r\n\r\n").Addr().String(), hostclient.CodeTLS},
+		"wrong upgrade":   {"ws://" + serve("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n").Addr().String(), hostclient.CodeNotAHost},
+	} {
+		err := newView(t, hostclient.Options{URL: c.url, Token: func() (string, error) { return token, nil }}).Ready(t.Context())
+		if hostclient.CodeOf(err) != c.want || strings.Contains(err.Error(), token) {
+			t.Errorf("%s: %s %v", name, hostclient.CodeOf(err), err)
+		}
+	}
+}
+
+// TestInstances: each process holds its own identity, the lowest that is free, and has it again next time.
+func TestInstances(t *testing.T) {
+	dir := t.TempDir()
+	hold := func() *hostclient.Instance {
+		t.Helper()
+		i, err := hostclient.HoldInstance(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return i
+	}
+	first, second := hold(), hold()
+	a, b := first.ID(), second.ID()
+	if a == b || a == "" || len(a) > 128 {
+		t.Fatalf("identities %q and %q", a, b)
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	third := hold() // takes the place that is free
+	fourth := hold()
+	if third.ID() != a || fourth.ID() == a || fourth.ID() == b {
+		t.Errorf("got %q and %q after %q and %q", third.ID(), fourth.ID(), a, b)
+	}
+	for _, i := range []*hostclient.Instance{second, third, fourth} {
+		if err := i.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	path := filepath.Join(dir, "instances", "0.json")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", info, err)
+	}
+	// A damaged identity is replaced, not fatal.
+	if err := os.WriteFile(path, []byte(`{"clientInst`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := hold()
+	defer again.Release()
+	if id := again.ID(); id == "" || id == a {
+		t.Errorf("after damage: %q", id)
+	}
+}
+
+func TestPinFileThatCannotBeUsed(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "hosts.json")
+	if err := os.WriteFile(path, []byte("not JSON"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		opts := h.options()
+		opts.Pins = hostclient.PinFile(path)
+		v := newView(t, opts)
+		h.accepted()
+		if c := await(t, v, state(hostclient.StateRefused)); c.Cause.Code != hostclient.CodePinFile || !strings.Contains(c.Cause.Message, "hosts.json") {
+			t.Errorf("%+v", c)
+		}
+	})
+	if data, err := os.ReadFile(path); err != nil || string(data) != "not JSON" {
+		t.Errorf("the file was changed: %q %v", data, errors.Join(err))
+	}
+}
