@@ -125,6 +125,7 @@ func about(message, inv string) string {
 // record is one line of a recording.
 type record struct {
 	Conn, Dir, Event string
+	Code             int
 	Frame            obj
 }
 
