@@ -208,8 +208,9 @@ func TestAdmittedHasAnswer(t *testing.T) {
 		if errs := fit.Check(longest); errs != nil {
 			t.Fatalf("the longest answer does not fit: %v", errs)
 		}
-		if size := len(longest.append(nil)); size > lim.Answer {
-			t.Fatalf("a legal answer has %d bytes, over %d", size, lim.Answer)
+		outcome := append(longest.AppendMembers([]byte(`{"kind":"form_answer"`)), `,"committedAt":9007199254740991}`...)
+		if size := len(longest.append(nil)); size > lim.Answer || len(outcome) > lim.Answer {
+			t.Fatalf("a legal answer has %d bytes and its outcome %d, over %d", size, len(outcome), lim.Answer)
 		}
 		again, err := fit.Fit(lim)
 		if err != nil || !reflect.DeepEqual(again, fit) {
@@ -274,7 +275,8 @@ func drawForm(t *rapid.T) Form {
 	f := Form{Message: "m", Requester: Requester{Name: "tool", Source: drawText(t, "source", 20)}}
 	n := rapid.SampledFrom([]int{0, 1, 2, 8, 32}).Draw(t, "fields")
 	for i := range n {
-		f.Fields = append(f.Fields, drawField(t, "f"+string(rune('a'+i))))
+		tail := strings.Repeat("\"", rapid.SampledFrom([]int{0, 0, 0, 1, 100}).Draw(t, "name tail"))
+		f.Fields = append(f.Fields, drawField(t, "f"+string(rune('a'+i))+tail))
 	}
 	return f
 }
@@ -282,7 +284,7 @@ func drawForm(t *rapid.T) Form {
 func drawField(t *rapid.T, name string) Field {
 	fd := Field{
 		Kind: rapid.SampledFrom([]Kind{KindString, KindString, KindNumber, KindInteger, KindBoolean, KindSingleSelect, KindMultiSelect}).Draw(t, "kind"),
-		Name: name, Label: "L" + name, Required: rapid.Bool().Draw(t, "required"),
+		Name: name, Label: "L" + cutTo(name, 100), Required: rapid.Bool().Draw(t, "required"),
 	}
 	count := func(label string, most int) *int {
 		if rapid.IntRange(0, 2).Draw(t, label+" stated") > 0 {
