@@ -183,14 +183,17 @@ func (p *property) integerRange() (low, high *Number) {
 }
 
 // beyond is the first whole number above n (up) or below it. A bound outside
-// the integers that can be answered stays as it is: it allows all, or nothing.
+// the integers that can be answered stays as it is where it allows none of
+// them, and is nil where it allows all.
 func beyond(n Number, up bool) *Number {
-	if n.Cmp(smallestInteger) < 0 || n.Cmp(largestInteger) > 0 {
-		return &n
-	}
-	if up {
+	low, high := n.Cmp(smallestInteger) < 0, n.Cmp(largestInteger) > 0
+	switch {
+	case up && low, !up && high:
+		return nil
+	case low, high:
+	case up:
 		n = n.floor().add(1)
-	} else {
+	default:
 		n = n.ceil().add(-1)
 	}
 	return &n
