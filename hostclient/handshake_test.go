@@ -3,6 +3,7 @@ package hostclient_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -32,7 +33,7 @@ func TestUpgradeRefusals(t *testing.T) {
 		502: {hostclient.CodeHostUnavailable, false},
 		503: {hostclient.CodeHostUnavailable, false},
 	} {
-		bubble(t, func(t *testing.T) {
+		inBubble(t, fmt.Sprint("TR-12 ", status), func(t *testing.T) {
 			h := newScripted(t)
 			h.status = status
 			opts := h.options()

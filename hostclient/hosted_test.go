@@ -158,7 +158,7 @@ func (d *desk) resultRow() hostclient.Row {
 }
 
 func TestJourney(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	inBubble(t, "HL-07 a person thinks for a day", func(t *testing.T) {
 		d := newHosted(t).desk()
 		d.turn("t1", `/call srv/one {"n":1}`)
 		inv := <-d.calls
@@ -206,7 +206,7 @@ func TestJourney(t *testing.T) {
 
 // TestViewIsCutWhileAFormIsPending: the call lives on, and the form is told again.
 func TestViewIsCutWhileAFormIsPending(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	inBubble(t, "TR-09", func(t *testing.T) {
 		d := newHosted(t).desk()
 		d.turn("t1", "/call srv/one")
 		inv := <-d.calls
@@ -315,7 +315,7 @@ func TestHostRestartsWhileAFormIsPending(t *testing.T) {
 
 // TestTwoViewsAnswerAtOnce: one wins, and both learn the canonical outcome.
 func TestTwoViewsAnswerAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	inBubble(t, "TR-11", func(t *testing.T) {
 		d := newHosted(t).desk()
 		opts, _ := d.options()
 		other := newView(t, opts)

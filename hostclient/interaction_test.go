@@ -134,7 +134,7 @@ func TestAnswerRows(t *testing.T) {
 		"unknown outcome, stored":  {reply: refuses(protocol.CodeCommitOutcomeUnknown), asks: true, record: answered("i1", "a"), settled: true, ours: true},
 		"unknown outcome, pending": {reply: refuses(protocol.CodeOutcomeUnknown), asks: true, record: ptr(form("i1")), code: hostclient.CodeNotDelivered},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run("HL-11 "+name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				h := newScripted(t)
 				v, p, _ := showing(t, h, hostclient.ShowOptions{}, form("i1"))

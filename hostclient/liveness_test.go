@@ -1,6 +1,7 @@
 package hostclient_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // whenever that was.
 func TestHalfOpen(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Second, 14 * time.Second, 15*time.Second + time.Millisecond, 29 * time.Second, 3 * time.Hour} {
-		bubble(t, func(t *testing.T) {
+		inBubble(t, fmt.Sprint("TR-08 silent after ", after), func(t *testing.T) {
 			h := newScripted(t)
 			v, _ := ready(t, h)
 			await(t, v, state(hostclient.StateReady))

@@ -288,6 +288,12 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
+// inBubble is a subtest in a bubble.
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { bubble(t, f) })
+}
+
 // newView is a View of h, closed with the test.
 func newView(t *testing.T, opts hostclient.Options) *hostclient.View {
 	v := hostclient.NewView(opts)

@@ -11,6 +11,10 @@ import (
 )
 
 func TestParseEndpoint(t *testing.T) {
+	t.Run("TR-12", testParseEndpoint)
+}
+
+func testParseEndpoint(t *testing.T) {
 	for in, want := range map[string]string{
 		"ws://127.0.0.1:7443":           "ws://127.0.0.1:7443/runtime-host",
 		"ws://127.0.0.1:7443/":          "ws://127.0.0.1:7443/runtime-host",

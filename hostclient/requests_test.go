@@ -237,19 +237,6 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestTheLargestFrame: what the protocol allows is read.
-func TestTheLargestFrame(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		h := newScripted(t)
-		v, p := ready(t, h)
-		const frame = `{"kind":"project.catalog.changed","revision":1}`
-		p.raw(frame + strings.Repeat(" ", protocol.MaxFrameBytes-len(frame)))
-		if e := await[hostclient.CatalogChanged](t, v, nil); e.Catalog != hostclient.CatalogProjects {
-			t.Error(e)
-		}
-	})
-}
-
 // TestBroadcasts: hints are told, unknown ones and unknown keys harm nothing.
 func TestBroadcasts(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -238,7 +238,7 @@ func TestHide(t *testing.T) {
 
 // TestReconnectOpensAgain: after a loss every shown session is opened again, and what is pending is told again, once.
 func TestReconnectOpensAgain(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	inBubble(t, "TR-09", func(t *testing.T) {
 		h := newScripted(t)
 		v, p, head := showing(t, h, hostclient.ShowOptions{}, form("i1"))
 		if e := await[hostclient.InteractionPending](t, v, nil); e.Again || e.Interaction.InteractionID != "i1" {
