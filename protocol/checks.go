@@ -198,5 +198,8 @@ func (h *Hello) checkWire(Dialect) error {
 	if h.ProtocolMin > h.ProtocolMax {
 		return strictjson.At("protocolMin", strictjson.Bad("is over protocolMax"))
 	}
+	if h.Takeover != nil && h.Generation == "" {
+		return strictjson.At("takeover", strictjson.Bad("needs a generation"))
+	}
 	return nil
 }

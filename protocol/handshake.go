@@ -31,7 +31,8 @@ type Hello struct {
 	// CompositionID absent means CompositionID; decoding leaves it "".
 	CompositionID string `json:"compositionId" wire:"opt,len=1:128,composition"`
 	Generation    string `json:"generation" wire:"opt,plain"`
-	Takeover      bool   `json:"takeover" wire:"opt"`
+	// Takeover needs Generation; it is for local use.
+	Takeover RawMessage `json:"takeover" wire:"opt,object"`
 }
 
 // Accepted ends the handshake well. The connection speaks CompatibilityEpoch.

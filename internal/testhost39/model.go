@@ -53,8 +53,8 @@ func script(text string) (steps []step, think bool) {
 		case "calls":
 			n, _ := strconv.Atoi(m[3])
 			var s step
-			for range n {
-				s.calls = append(s.calls, scripted{m[2], object("")})
+			for i := range n {
+				s.calls = append(s.calls, scripted{m[2], object(fmt.Sprintf(`{"n":%d}`, i))})
 			}
 			steps = append(steps, s)
 		default:

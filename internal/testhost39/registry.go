@@ -73,7 +73,7 @@ func (c *conn) replace(in *protocol.CapabilityReplaceInput) (protocol.Result, *p
 		for _, t := range o.Tools {
 			name := modelToolName(&t)
 			if names[name] {
-				return nil, refusal(protocol.CodeInvalidRequest, "Client Capability tool names collide: "+name)
+				return nil, refusal(protocol.CodeInvalidRequest, "Client Capability proxy tool name collision: "+name)
 			}
 			names[name] = true
 		}

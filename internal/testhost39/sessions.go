@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"fmt"
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strconv"
@@ -127,6 +127,23 @@ func (h *Host) catalogRevision() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// catalogCursor is the last session of a page.
+type catalogCursor struct {
+	Version    int    `json:"version"`
+	ActivityAt int64  `json:"activityAt"`
+	SessionID  string `json:"sessionId"`
+}
+
+func (c catalogCursor) String() string {
+	data, _ := json.Marshal(c)
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+func readCursor(s string) (c catalogCursor, ok bool) {
+	data, err := base64.RawURLEncoding.DecodeString(s)
+	return c, err == nil && json.Unmarshal(data, &c) == nil && c.Version == 1 && c.SessionID != ""
+}
+
 func (h *Host) querySessions(in *protocol.SessionCatalogQueryInput) (protocol.Result, *protocol.Error) {
 	if in.Kind == protocol.QueryGet {
 		out := &protocol.SessionCatalogQueryResult{Kind: protocol.KindSession}
@@ -135,24 +152,26 @@ func (h *Host) querySessions(in *protocol.SessionCatalogQueryInput) (protocol.Re
 		}
 		return out, nil
 	}
+	ids := slices.Clone(h.order)
+	slices.Reverse(ids) // newest first
 	start := 0
 	if in.Kind == protocol.QueryListContinue {
+		at, ok := readCursor(in.Cursor)
+		if !ok {
+			return nil, refusal(protocol.CodeInvalidRequest, "Session cursor is invalid")
+		}
 		if in.Revision != h.catalogRevision() {
 			return &protocol.SessionCatalogQueryResult{
 				Kind: protocol.KindRevisionChanged, ExpectedRevision: in.Revision, ActualRevision: h.catalogRevision(),
 			}, nil
 		}
-		data, err := base64.RawURLEncoding.DecodeString(in.Cursor)
-		if _, scan := fmt.Sscanf(string(data), "from %d", &start); err != nil || scan != nil || start < 0 || start > len(h.order) {
-			return nil, refusal(protocol.CodeInvalidRequest, "Invalid session catalog cursor")
-		}
+		start = slices.Index(ids, at.SessionID) + 1
 	}
 	out := &protocol.SessionCatalogQueryResult{Kind: protocol.KindPage, Revision: h.catalogRevision(), Sessions: []protocol.SessionItem{}}
-	ids := slices.Clone(h.order)
-	slices.Reverse(ids) // newest first
 	for i := start; i < len(ids); i++ {
 		if len(out.Sessions) == protocol.MaxCatalogItems {
-			cursor := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "from %d", i))
+			last := h.sessions[ids[i-1]]
+			cursor := catalogCursor{1, last.item.LastUsedAt, last.item.ID}.String()
 			out.NextCursor = &cursor
 			break
 		}

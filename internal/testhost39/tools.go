@@ -10,7 +10,7 @@ import (
 
 // running is one tool call of the model.
 type running struct {
-	scripted
+	scripted scripted
 	id       string // toolUseId
 	op       string
 	shown    *bound // nil for the Host's own tools
@@ -32,55 +32,62 @@ func (t *turn) callAll(calls []scripted, think bool) string {
 		r := &running{scripted: c, id: fmt.Sprintf("call_%d_%d", h.calls, i), op: "toolop_" + newID(), name: c.name}
 		if b := resolve(tools, c.name); b != nil {
 			r.shown, r.name = b, b.modelName
+		} else if r.name != toolLoad && r.name != toolAsk && r.name != toolBoundary {
+			r.name = "invalid"
 		}
 		list[i] = r
-		row := &protocol.Row{Type: protocol.RowToolCall, ID: r.id, TurnID: t.id, TS: now(), ToolName: r.name, Origin: "provider", ModelVisibility: "visible", Args: r.args, StepID: step}
+		row := &protocol.Row{Type: protocol.RowToolCall, ID: r.id, TurnID: t.id, TS: now(), ToolName: r.name, Origin: "provider", ModelVisibility: "visible", Args: r.scripted.args, StepID: step}
 		if r.shown != nil {
 			row.DisplayName, row.ActivityKind = r.shown.displayName(), r.shown.activityKind()
 		}
 		t.s.addRow(row)
 	}
+	finish := make([]func() string, len(list))
+	for i, r := range list {
+		finish[i] = t.startTool(r, step)
+	}
 	h.mu.Unlock()
 	var wg sync.WaitGroup
 	said := make([]string, len(list))
-	for i, r := range list {
-		wg.Go(func() { said[i] = t.runTool(r, step) })
+	for i, f := range finish {
+		wg.Go(func() { said[i] = f() })
 	}
 	wg.Wait()
 	return said[len(said)-1]
 }
 
-// runTool runs one call to its end and tells everyone.
-func (t *turn) runTool(r *running, step string) string {
-	h := t.s.h
-	h.mu.Lock()
+// startTool starts one call and returns how to run it to its end. h.mu is held.
+func (t *turn) startTool(r *running, step string) func() string {
 	started := now()
 	var inv *invocation
 	var o outcome
 	wait := func() outcome { return o }
 	switch {
 	case r.shown != nil:
-		if inv, o = t.call(r.shown, r.args, r.id); inv != nil {
+		if inv, o = t.call(r.shown, r.scripted.args, r.id); inv != nil {
 			wait = func() outcome { return t.await(inv) }
 		}
 	case r.name == toolLoad:
-		o = t.load(r.args)
+		o = t.load(r.scripted.args)
 	case r.name == toolAsk:
 		wait = t.askQuestions(r)
 	case r.name == toolBoundary:
 		wait = t.askBoundary(r)
 	default:
-		o = outcome{message: fmt.Sprintf("the model asked for a tool that is not there: %q", r.name)}
+		o = outcome{message: fmt.Sprintf("模型请求了不可用或格式错误的工具 %q：returned tool is unavailable", r.scripted.name)}
 	}
 	start := protocol.ToolEvent{Type: protocol.EventToolStart, ID: r.op + "_call", TurnID: t.id, TS: started, ToolUseID: r.id, ToolName: r.name, OperationID: r.op, StepID: step}
 	if r.shown != nil {
 		start.DisplayName, start.ActivityKind = r.shown.displayName(), r.shown.activityKind()
 	}
 	t.s.event(t.snapshot.RunID, start)
-	h.mu.Unlock()
-	o = wait()
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	return func() string { return t.endTool(r, wait(), started) }
+}
+
+// endTool tells everyone what came of a call, and returns what the model says.
+func (t *turn) endTool(r *running, o outcome, started int64) string {
+	t.s.h.mu.Lock()
+	defer t.s.h.mu.Unlock()
 	content, said := shownResult(o)
 	isError := o.result == nil
 	row := &protocol.Row{Type: protocol.RowToolResult, ID: newID(), TurnID: t.id, TS: now(), ToolUseID: r.id, IsError: &isError, Content: content, Origin: "provider", ModelVisibility: "visible"}
@@ -161,7 +168,7 @@ func (t *turn) load(args protocol.RawMessage) outcome {
 // askQuestions makes a question pending and returns how to wait for it.
 func (t *turn) askQuestions(r *running) func() outcome {
 	var in struct{ Questions []protocol.Question }
-	if err := json.Unmarshal(r.args, &in); err != nil || len(in.Questions) == 0 {
+	if err := json.Unmarshal(r.scripted.args, &in); err != nil || len(in.Questions) == 0 {
 		return func() outcome { return outcome{message: "Invalid questions"} }
 	}
 	req := &protocol.QuestionRequest{ToolUseID: r.id, Questions: in.Questions}
@@ -176,7 +183,7 @@ func (t *turn) askQuestions(r *running) func() outcome {
 
 func (t *turn) askBoundary(r *running) func() outcome {
 	req := &protocol.SandboxBoundaryRequest{}
-	if err := json.Unmarshal(r.args, req); err != nil {
+	if err := json.Unmarshal(r.scripted.args, req); err != nil {
 		return func() outcome { return outcome{message: "Invalid sandbox boundary"} }
 	}
 	return t.pend(req, func(i *interaction) outcome {
