@@ -15,6 +15,9 @@ import (
 // Done is the final result of a script.
 const Done = `{"resultType":"complete","content":[{"type":"text","text":"done"}]}`
 
+// HangUp in a script ends the connection instead of answering.
+const HangUp = "hang up"
+
 // Form is one form-mode request with one required text field.
 func Form(key, field string) string {
 	return fmt.Sprintf(`%q:{"method":"elicitation/create","params":{"mode":"form","message":"Please","requestedSchema":{"type":"object","properties":{%q:{"type":"string","maxLength":100}},"required":[%q]}}}`, key, field, field)
@@ -119,6 +122,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	result := s.answer(r, m.ID, m.Method, m.Params)
+	if result == HangUp {
+		panic(http.ErrAbortHandler)
+	}
 	w.Header().Set("Content-Type", "application/json")
 	member := `"result":` + result
 	if len(result) > 6 && result[:6] == "error:" {
