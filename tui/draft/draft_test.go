@@ -163,6 +163,11 @@ func TestRemember(t *testing.T) {
 	if d := New(form, a); d.Fields[0].Text() != "h" || d.Fields[1].Text() != "" || d.Fields[2].Mark() != "your last answer" || !d.FromEarlier() {
 		t.Errorf("%q %q %q", d.Fields[0].Text(), d.Fields[1].Text(), d.Fields[2].Mark())
 	}
+	plain := form
+	plain.Fields = []forms.Field{{Kind: forms.KindString, Name: "x", Label: "X"}}
+	if New(plain, a).Fields[0].Text() != "" {
+		t.Error("what was typed into a secret came back in another field")
+	}
 	a.Remember(form, forms.Values{"host": forms.TextValue("h2")})
 	if d := New(form, a); d.Fields[0].Text() != "h2" || d.Fields[2].Mark() != "default" {
 		t.Error("a field that was left out is still remembered")

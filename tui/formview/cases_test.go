@@ -457,6 +457,11 @@ func TestReconnecting(t *testing.T) {
 	if got := d.submitted().Values["a"].Text(); got != "xy" {
 		t.Error(got)
 	}
+	one := drive(t, req(ofKind(forms.KindBoolean, "b", true)), 80, 24).press("y")
+	one.m.Reconnecting(true)
+	one.press("s").silent().shows("no connection")
+	one.m.Reconnecting(false)
+	one.press("s").submitted()
 }
 
 // ctrl+f leaves from every stage and keeps the draft.

@@ -99,7 +99,7 @@ func (c *choices) toChoice() {
 		return
 	}
 	for i, row := range c.visible {
-		if c.rows[row] == c.f.Choice() && (c.rows[row] != draft.None || !c.f.Spec.Required) {
+		if c.rows[row] == c.f.Choice() {
 			c.cur = i
 		}
 	}
