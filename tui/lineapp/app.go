@@ -258,7 +258,7 @@ func (a *app) interrupt(ctx context.Context) {
 
 func (a *app) stop(ctx context.Context) {
 	t := *a.turn
-	a.stopping = true
+	a.stopping, a.armed = true, time.Time{}
 	a.out.line("Stopping the Turn.")
 	a.request(ctx, func() func() {
 		after, err := a.o.Backend.Stop(ctx, t)
@@ -269,6 +269,9 @@ func (a *app) stop(ctx context.Context) {
 				return
 			}
 			a.ours.Saw(after)
+			if a.turn != nil && a.turn.TurnID == after.TurnID && after.Terminal() {
+				a.turn = &after
+			}
 		}
 	})
 }

@@ -13,19 +13,24 @@ const (
 	WaitRemote = 100 * time.Millisecond
 )
 
+// burst is how long the rest of a text is waited for that began to arrive: a terminal hands over what was pasted
+// or committed at once in pieces, and only as one piece can it be told from what a person types.
+const burst = 2 * time.Millisecond
+
 // MaxPaste is how many bytes of one bracketed paste are let through; the rest is dropped.
 const MaxPaste = 64 << 10
 
 // A Reader reads a terminal so that one Read never ends in the middle of a character or of an escape
 // sequence, which the screen program would take for keys. Replies that a terminal sends on its own (device
 // attributes, colours, cursor position, focus, mouse) are dropped, and so is what a paste has beyond
-// MaxPaste. It is used by one goroutine; it keeps the file's descriptor, so raw mode and cancelling work.
+// MaxPaste. Enters inside of several lines that arrive at once come as line feeds. It is used by one goroutine; it keeps the file's descriptor, so raw mode and cancelling work.
 type Reader struct {
 	*os.File
 	// Wait is how long an unfinished tail is waited for; 0 is WaitLocal.
 	Wait time.Duration
 
 	filter filter
+	flood  flood
 	ended  chan struct{}
 	once   sync.Once
 }
@@ -55,21 +60,30 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return n, err
 		}
 		n = r.complete(p, n)
+		if !r.filter.paste {
+			r.flood.apply(p[:n], time.Now())
+		}
 		if n = r.filter.apply(p[:n]); n > 0 {
 			return n, nil
 		}
 	}
 }
 
-// complete reads on while p[:n] ends inside a sequence, for at most Wait.
+// complete reads on while p[:n] ends inside a sequence, for at most Wait, or while more of a text arrives.
 func (r *Reader) complete(p []byte, n int) int {
 	wait := r.Wait
 	if wait == 0 {
 		wait = WaitLocal
 	}
 	deadline := time.Now().Add(wait)
-	for n < len(p) && incomplete(p[:n]) {
+	for n < len(p) {
 		left := time.Until(deadline)
+		if !incomplete(p[:n]) {
+			if p[n-1] < 0x20 && p[n-1] != '\r' {
+				break // a control key says all it has to say
+			}
+			left = min(left, burst)
+		}
 		if left <= 0 || !readable(r.File, left) {
 			break
 		}

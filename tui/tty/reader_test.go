@@ -72,6 +72,37 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+func TestFlood(t *testing.T) {
+	start := time.Now()
+	for _, tc := range []struct{ name, in, want string }{
+		{"a line and its enter", "prod\r", "prod\r"},
+		{"two lines", "prod\ryes\r", "prod\nyes\n"},
+		{"a line and a begun one", "prod\ry", "prod\ny"},
+		{"enters alone", "\r\r", "\r\r"},
+		{"arrows and enters", "\x1b[B\r\x1b[B\r", "\x1b[B\r\x1b[B\r"},
+		{"an enter before a line", "\rabc", "\rabc"},
+		{"marked pastes are told by their marks", "\x1b[200~", "\x1b[200~"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var f flood
+			b := []byte(tc.in)
+			if f.apply(b, start); string(b) != tc.want {
+				t.Errorf("got %q, want %q", b, tc.want)
+			}
+		})
+	}
+	var f flood
+	f.apply([]byte("a\rb"), start)
+	next := []byte("c\r")
+	if f.apply(next, start.Add(floodPause-1)); string(next) != "c\n" {
+		t.Errorf("what follows at once: %q", next)
+	}
+	next = []byte("c\r")
+	if f.apply(next, start.Add(time.Second)); string(next) != "c\r" {
+		t.Errorf("what follows later: %q", next)
+	}
+}
+
 func TestFilterCapsPaste(t *testing.T) {
 	var f filter
 	var got bytes.Buffer
