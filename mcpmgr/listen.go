@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,6 +17,7 @@ const (
 	ackTime      = 10 * time.Second
 	relistenMin  = time.Second
 	relistenMax  = 30 * time.Second
+	streamTime   = 2 * time.Second       // for a legacy server's stream to begin
 	refreshPause = 50 * time.Millisecond // gathers a burst of notices into one refresh
 )
 
@@ -65,13 +67,22 @@ func (s *session) watch() {
 	}
 	if filter.b.Len() == 0 {
 		s.setNotices(noticesNotDeclared)
-		return
 	}
 	switch {
-	case s.modern():
+	case s.modern() && filter.b.Len() > 0:
 		s.wg.Go(func() { s.keepListening(filter.bytes(), tools) })
-	case s.http != nil:
-		s.wg.Go(func() { s.keepStreaming(tools) })
+	case !s.modern() && s.http != nil && (filter.b.Len() > 0 || s.opt.Inspect != nil):
+		begun := make(chan struct{})
+		s.wg.Go(func() { s.keepStreaming(tools, filter.b.Len() > 0, begun) })
+		if s.opt.Inspect != nil { // a server may push its requests there from the first call on
+			t := time.NewTimer(streamTime)
+			defer t.Stop()
+			select {
+			case <-begun:
+			case <-t.C:
+			case <-s.ctx.Done():
+			}
+		}
 	}
 }
 
@@ -302,25 +313,36 @@ func (s *session) warnTools(text string) {
 	s.onChange()
 }
 
-// keepStreaming reads a legacy HTTP server's GET stream and opens it again when it ends.
-func (s *session) keepStreaming(tools bool) {
+// keepStreaming reads a legacy HTTP server's GET stream and opens it again when it ends. begun is
+// closed when the first attempt succeeded or failed; announces says whether the server announces
+// changes there.
+func (s *session) keepStreaming(tools, announces bool, begun chan struct{}) {
+	once := sync.OnceFunc(func() { close(begun) })
+	defer once()
+	notices := func(text string) {
+		if announces {
+			s.setNotices(text)
+		}
+	}
 	pause, lastID := relistenMin, ""
 	for first := true; ; first = false {
 		began := time.Now()
 		err := s.http.stream(s.ctx, &lastID, func() {
-			s.setNotices("")
+			once()
+			notices("")
 			if !first && tools {
 				s.noteRefresh()
 			}
 		})
+		once()
 		if s.ctx.Err() != nil {
 			return
 		}
 		if e, ok := errors.AsType[*errStatus](err); ok && e.status < 500 && e.status != 429 {
-			s.setNotices(noticesNoStream)
+			notices(noticesNoStream)
 			return
 		}
-		s.setNotices(noticesEnded)
+		notices(noticesEnded)
 		if time.Since(began) > relistenMax {
 			pause = relistenMin
 		}

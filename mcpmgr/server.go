@@ -111,7 +111,8 @@ func (v *server) open(s *session) error {
 	s.wg.Go(s.refresher)
 	s.watch()
 	err := s.refreshTools(ctx)
-	if err == nil || v.mgr.opt.Inspect == nil || isGone(err) {
+	_, auth := errors.AsType[*errAuth](err)
+	if err == nil || v.mgr.opt.Inspect == nil || isGone(err) || auth {
 		return err
 	}
 	s.publish(&toolList{byName: map[string]*toolEntry{}, warnings: []string{"the tools could not be listed: " + describe(err)}})
