@@ -31,6 +31,11 @@ func (v *View) Answer(ctx context.Context, sessionID, interactionID string, answ
 	return in, err
 }
 
+// AnswerForm answers a form, as Answer does.
+func (v *View) AnswerForm(ctx context.Context, sessionID, interactionID string, r forms.Result) (protocol.Interaction, error) {
+	return v.Answer(ctx, sessionID, interactionID, &protocol.FormAnswer{Result: r})
+}
+
 func (v *View) deliver(ctx context.Context, l *link, in *protocol.InteractionAnswerInput) (protocol.Interaction, error) {
 	first := l.host
 	for {

@@ -173,3 +173,24 @@ func (v *View) Submit(ctx context.Context, sessionID, messageID string, content 
 func (v *View) Interaction(ctx context.Context, sessionID, interactionID string) (*protocol.Interaction, error) {
 	return ask[*protocol.InteractionQueryResult](ctx, v.keeper, &protocol.InteractionQueryInput{SessionID: sessionID, InteractionID: interactionID})
 }
+
+// Peek is a session's snapshot now, without showing it: it opens a subscription and closes it again. Nothing is told
+// about it by Next.
+func (v *View) Peek(ctx context.Context, sessionID string) (*protocol.Snapshot, error) {
+	l, none := v.keeper.current()
+	if none != nil {
+		return nil, none
+	}
+	in := &protocol.SubscriptionOpenInput{SessionID: sessionID, Transcript: protocol.TranscriptRequest{Kind: protocol.TranscriptNone}}
+	r, err := l.do(ctx, in, func(r protocol.Result) { // also for a caller that has left: a connection holds few
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.link == l {
+			v.giveBack(r.(*protocol.SubscriptionOpenResult).SubscriptionID)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &r.(*protocol.SubscriptionOpenResult).Snapshot, nil
+}

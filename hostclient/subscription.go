@@ -68,7 +68,8 @@ func (s *subscription) settleFirst(err error) {
 }
 
 // Show opens a session and keeps it open: SessionOpened is told now and after each loss. It returns when the session is
-// open, or why it cannot be. A connection holds protocol.MaxSubscriptions.
+// open, or why it cannot be; a session that is shown already stays as it is. A connection holds
+// protocol.MaxSubscriptions. When ctx ends before the session is open, it is not shown.
 func (v *View) Show(ctx context.Context, sessionID string, opts ShowOptions) error {
 	if !validID(sessionID) {
 		return errorf(CodeTooLarge, "a session id is 1 to 128 letters, digits, dashes and underscores")

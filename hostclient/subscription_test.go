@@ -323,3 +323,25 @@ func TestDeltasAreJoined(t *testing.T) {
 		}
 	})
 }
+
+func TestPeek(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p := ready(t, h)
+		done := make(chan *protocol.Snapshot, 1)
+		go func() {
+			s, err := v.Peek(t.Context(), "s1")
+			if err != nil {
+				t.Error(err)
+			}
+			done <- s
+		}()
+		head := p.opens("sub-1", snapshot("s1", form("i1")))
+		p.projects(&head, snapshot("s1")) // under way while it is closed
+		p.closesSub("sub-1")
+		if s := <-done; s == nil || len(s.Interactions.Pending) != 1 {
+			t.Errorf("%+v", s)
+		}
+		p.silent()
+	})
+}
