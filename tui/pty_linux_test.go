@@ -482,3 +482,29 @@ func TestTerminalLines(t *testing.T) {
 		c.see("> ").type_("\x03").see("ctrl+c again leaves").type_("\x03").ends("quit")
 	})
 }
+
+// What a typed character costs on the wire.
+func TestTerminalBytesPerCharacter(t *testing.T) {
+	t.Parallel()
+	c := inTerminal(t, "connected").see("session deploys")
+	cost := func(text string) int {
+		time.Sleep(100 * time.Millisecond)
+		before := len(c.output())
+		for _, r := range text {
+			c.type_(string(r))
+			time.Sleep(40 * time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond)
+		return (len(c.output()) - before) / len(text)
+	}
+	if n := cost("hello world"); n > 300 {
+		t.Errorf("%d bytes for a character in the composer", n)
+	}
+	c.type_("\x03").type_("ask").see("> ask").type_("\r").see("Choose the deployment target")
+	time.Sleep(450 * time.Millisecond)
+	c.type_("\x1b[B\x1b[B").see("> ( ) production").type_("\r").see("Confirm (required)")
+	c.type_("\x1b[B").see("> ( ) Yes").type_("\r").see("Note (optional)", "field 3 of 3")
+	if n := cost("hello world"); n > 300 {
+		t.Errorf("%d bytes for a character in a form", n)
+	}
+}

@@ -27,8 +27,13 @@ func (t *transcript) resize(w, h int) { t.w, t.h = w, h }
 
 // bottom is the first visible row when the last row is the window's last.
 func (t *transcript) bottom(now time.Time, th *theme.Theme) place {
+	return t.ending(len(t.items)-1, now, th)
+}
+
+// ending is the first visible row when the last row of an item is the window's last.
+func (t *transcript) ending(item int, now time.Time, th *theme.Theme) place {
 	left := t.h
-	for i := len(t.items) - 1; i >= 0; i-- {
+	for i := item; i >= 0; i-- {
 		n := len(t.rows(i, now, th))
 		if n >= left {
 			return place{i, n - left}
@@ -85,35 +90,17 @@ func (t *transcript) choose(by int, now time.Time, th *theme.Theme) (first bool)
 		return true
 	}
 	t.current = max(0, min(len(t.items)-1, t.current+by))
-	top := t.at(now, th)
-	if t.current < top.item || t.current == top.item && top.row > 0 {
-		t.top, t.follow = place{t.current, 0}, false
-		t.follow = !less(t.top, t.bottom(now, th))
-	}
-	for !t.shows(t.current, now, th) {
-		before := t.at(now, th)
-		t.scroll(1, now, th)
-		if t.at(now, th) == before {
-			break
+	top, start := t.at(now, th), place{t.current, 0}
+	if less(start, top) {
+		t.top, t.follow = start, false
+	} else if last := t.ending(t.current, now, th); less(top, last) {
+		t.top, t.follow = last, false
+		if less(start, last) {
+			t.top = start // taller than the window: from its start
 		}
 	}
+	t.follow = t.follow || !less(t.top, t.bottom(now, th))
 	return t.current == 0
-}
-
-// shows says whether an item ends inside the window, or fills it from its first row.
-func (t *transcript) shows(i int, now time.Time, th *theme.Theme) bool {
-	p := t.at(now, th)
-	if i < p.item {
-		return false
-	}
-	used := -p.row
-	for k := p.item; k <= i; k++ {
-		if k == i && used <= 0 && k == p.item {
-			return true
-		}
-		used += len(t.rows(k, now, th))
-	}
-	return used <= t.h
 }
 
 // view draws the window.
