@@ -131,14 +131,23 @@ func (d *desk) turn(id string, lines ...string) {
 	}
 }
 
+// ends waits until a Turn is terminal. It asks, since other waits drop the events that would tell.
 func (d *desk) ends(id string, want protocol.TurnStatus) {
 	d.t.Helper()
-	e := await(d.t, d.v, func(e hostclient.SessionChanged) bool {
-		return e.Snapshot.RootTurn != nil && e.Snapshot.RootTurn.TurnID == id && e.Snapshot.RootTurn.Status.Terminal()
-	})
-	if got := e.Snapshot.RootTurn.Status; got != want {
-		d.t.Errorf("Turn %s is %s, want %s", id, got, want)
+	for range 10_000 {
+		turn, err := d.v.Turn(d.t.Context(), "s1", id)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		if turn.Status.Terminal() {
+			if turn.Status != want {
+				d.t.Errorf("Turn %s is %s, want %s", id, turn.Status, want)
+			}
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
+	d.t.Fatalf("Turn %s does not end", id)
 }
 
 // resultRow waits for the tool_result row of a call.
