@@ -59,12 +59,12 @@ func runProvide(parent context.Context, g *globals, asJSON bool) error {
 	defer side.close()
 	side.offer(t)
 	r := &provideReport{g: g, json: asJSON, side: side, states: map[string]mcpmgr.State{}}
-	changes, published := side.changes.Listen(), side.note.Listen()
-	connections := make(chan hostclient.Connection)
+	changes := side.changes.Listen()
+	events := make(chan hostclient.Event)
 	relayed, stopRelay := context.WithCancel(ctx)
-	defer side.relay(func(c hostclient.Connection) {
+	defer side.relay(func(ev hostclient.Event) {
 		select {
-		case connections <- c:
+		case events <- ev:
 		case <-relayed.Done():
 		}
 	})()
@@ -73,14 +73,12 @@ func runProvide(parent context.Context, g *globals, asJSON bool) error {
 		select {
 		case <-ctx.Done():
 			return nil // it was told to end, which is how it ends
-		case c := <-connections:
-			if err := r.connection(c); err != nil {
+		case ev := <-events:
+			if err := r.event(ev); err != nil {
 				return err
 			}
 		case <-changes:
 			r.servers()
-		case <-published:
-			r.published()
 		case <-hup:
 			r.reload(g)
 		}
@@ -101,6 +99,20 @@ func (r *provideReport) say(event map[string]any, format string, args ...any) {
 		return
 	}
 	fmt.Fprintf(r.g.env.stderr, "askback: "+format+"\n", args...)
+}
+
+// event tells what became of the connection and of the offers, which are published again after each reconnect.
+func (r *provideReport) event(ev hostclient.Event) error {
+	switch ev := ev.(type) {
+	case hostclient.Connection:
+		return r.connection(ev)
+	case hostclient.Published:
+		r.published()
+	case hostclient.PublishFailed:
+		message := forms.Line(ev.Err.Error())
+		r.say(map[string]any{"event": "not_offered", "message": message}, "the Host refuses the tools: %s", message)
+	}
+	return nil
 }
 
 // connection tells the state of the connection; a refusal ends the command.
@@ -138,20 +150,11 @@ func (r *provideReport) servers() {
 }
 
 func (r *provideReport) published() {
-	r.side.mu.Lock()
-	p := r.side.last
-	r.side.mu.Unlock()
-	if p == nil {
-		return
-	}
-	if p.Err != nil {
-		r.say(map[string]any{"event": "not_offered", "message": forms.Line(p.Err.Error())}, "the Host refuses the tools: %s", forms.Line(p.Err.Error()))
-		return
-	}
-	line := fmt.Sprintf("%d tools offered", len(p.Plan.Tools))
-	event := map[string]any{"event": "offered", "tools": len(p.Plan.Tools)}
+	plan := r.side.prov.Plan()
+	line := fmt.Sprintf("%d tools offered", len(plan.Tools))
+	event := map[string]any{"event": "offered", "tools": len(plan.Tools)}
 	var left []string
-	for _, l := range p.Plan.LeftOut {
+	for _, l := range plan.LeftOut {
 		left = append(left, forms.Line(l.String()))
 	}
 	if len(left) > 0 {

@@ -126,7 +126,11 @@ func runTerminal(ctx context.Context, g *globals, term terminal) error {
 	backend := tui.NewHostBackend(host)
 	o.Backend = backend
 	if tools != nil {
-		defer tools.relay(backend.ProviderConnection)()
+		defer tools.relay(func(ev hostclient.Event) {
+			if c, ok := ev.(hostclient.Connection); ok {
+				backend.ProviderConnection(c)
+			}
+		})()
 	}
 	out, err := tui.Run(ctx, o)
 	if err != nil {
@@ -169,8 +173,8 @@ func folderName() string {
 	return "askback"
 }
 
-// relay tells each state of the provider connection until the returned function is called.
-func (s *toolSide) relay(tell func(hostclient.Connection)) (stop func()) {
+// relay tells each event of the provider connection until the returned function is called.
+func (s *toolSide) relay(tell func(hostclient.Event)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -180,9 +184,7 @@ func (s *toolSide) relay(tell func(hostclient.Connection)) (stop func()) {
 			if err != nil {
 				return
 			}
-			if c, ok := ev.(hostclient.Connection); ok {
-				tell(c)
-			}
+			tell(ev)
 		}
 	}()
 	return func() {
