@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // seedForms, seedResults and seedSchemas start the fuzzers; what they found
@@ -24,17 +26,17 @@ func FuzzForm(f *testing.F) {
 	for _, s := range seedForms {
 		f.Add([]byte(s))
 	}
+	drawn := rapid.MakeFuzz(func(t *rapid.T) { hasAnswer(t) })
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, lim := range []Limits{OurLimits(), ForeignLimits(), OurLimits().Projected()} {
 			form, err := DecodeForm(data, lim)
-			if err != nil {
-				if len(err.Error()) > 64<<10 {
-					t.Fatalf("an error of %d bytes", len(err.Error()))
-				}
-				continue
+			if err == nil {
+				checkAdmitted(t, form, lim)
+			} else if len(err.Error()) > 64<<10 {
+				t.Fatalf("an error of %d bytes", len(err.Error()))
 			}
-			checkAdmitted(t, form, lim)
 		}
+		drawn(t, data) // the same bytes as the draws of a form
 	})
 }
 
@@ -133,36 +135,44 @@ func FuzzSchema(f *testing.F) {
 	for _, s := range seedSchemas {
 		f.Add([]byte(s))
 	}
+	drawn := rapid.MakeFuzz(func(t *rapid.T) { neverWidens(t) })
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if args, err := ReadArguments(data); err == nil && len(args.Schema.Fields) > OurLimits().Fields {
-			t.Fatal("too many arguments")
-		}
-		s, err := ReadSchema(data, SchemaOptions{})
-		if err != nil {
-			if len(asSchemaErrors(err)) == 0 {
-				t.Fatalf("error %v", err)
-			}
-			return
-		}
-		fit, err := Form{Message: "m", Requester: Requester{Name: "t"}, Fields: s.Fields}.Fit(OurLimits())
-		if err != nil {
-			return
-		}
-		checkAdmitted(t, fit, OurLimits())
-		valid := judge(data)
-		if valid == nil {
-			return
-		}
-		for _, vals := range []Values{fit.answer(), fit.longestValues(), fit.Defaults()} {
-			if fit.Check(Accept(vals)) != nil {
-				continue
-			}
-			content, _ := json.Marshal(vals)
-			if err := valid(content); err != nil {
-				t.Fatalf("schema  %s\ncontent %s\nwas accepted, but: %v", data, content, err)
-			}
-		}
+		checkSchema(t, data)
+		drawn(t, data) // the same bytes as the draws of a schema and its answers
 	})
+}
+
+// checkSchema asserts what reading promises of a schema.
+func checkSchema(t *testing.T, data []byte) {
+	t.Helper()
+	if args, err := ReadArguments(data); err == nil && len(args.Schema.Fields) > OurLimits().Fields {
+		t.Fatal("too many arguments")
+	}
+	s, err := ReadSchema(data, SchemaOptions{})
+	if err != nil {
+		if len(asSchemaErrors(err)) == 0 {
+			t.Fatalf("error %v", err)
+		}
+		return
+	}
+	fit, err := Form{Message: "m", Requester: Requester{Name: "t"}, Fields: s.Fields}.Fit(OurLimits())
+	if err != nil {
+		return
+	}
+	checkAdmitted(t, fit, OurLimits())
+	valid := judge(data)
+	if valid == nil {
+		return
+	}
+	for _, vals := range []Values{fit.answer(), fit.longestValues(), fit.Defaults()} {
+		if fit.Check(Accept(vals)) != nil {
+			continue
+		}
+		content, _ := json.Marshal(vals)
+		if err := valid(content); err != nil {
+			t.Fatalf("schema  %s\ncontent %s\nwas accepted, but: %v", data, content, err)
+		}
+	}
 }
 
 func FuzzProjection(f *testing.F) {

@@ -49,59 +49,67 @@ func judge(raw []byte) func(content []byte) error {
 // server's own schema, by another validator.
 func TestReadingNeverWidens(t *testing.T) {
 	accepted := 0
-	rapid.Check(t, func(t *rapid.T) {
-		raw := drawSchema(t)
-		valid := judge(raw)
-		if valid == nil {
-			t.Skip("no schema")
-		}
-		s, err := ReadSchema(raw, SchemaOptions{})
-		if err != nil {
-			return
-		}
-		f := Form{Message: "m", Requester: Requester{Name: "t"}, Fields: s.Fields}
-		fit, err := f.Fit(OurLimits())
-		if err != nil {
-			return
-		}
-		if errs := fit.Check(Accept(fit.answer())); errs != nil {
-			t.Fatalf("the witness does not fit: %v\nschema %s", errs, raw)
-		}
-		for range 4 {
-			vals := Values{}
-			for _, fd := range fit.Fields {
-				if fd.Required || rapid.Bool().Draw(t, "answered") {
-					vals[fd.Name] = drawAnswer(t, fd)
-				}
-			}
-			for name, v := range fit.Defaults() {
-				if rapid.Bool().Draw(t, "keep default") {
-					vals[name] = v
-				}
-			}
-			r := Accept(vals)
-			if fit.Check(r) != nil {
-				r = Accept(fit.answer())
-			}
-			accepted++
-			for _, r := range []Result{r, fit.Canonical(r)} {
-				content, _ := json.Marshal(r.Values)
-				if err := valid(content); err != nil {
-					t.Fatalf("schema  %s\ncontent %s\nwas accepted, but: %v", raw, content, err)
-				}
-			}
-			if got := fit.Canonical(r); fit.Check(got) != nil || !Equivalent(got, r) {
-				t.Fatalf("canonical %v of %v", got, r)
-			}
-			if size := len(r.append(nil)); size > OurLimits().Answer {
-				t.Fatalf("an answer of %d bytes fits", size)
-			}
-		}
-	})
+	rapid.Check(t, func(t *rapid.T) { accepted += neverWidens(t) })
 	t.Logf("%d accepted answers judged", accepted)
 	if accepted == 0 {
 		t.Error("no answer was accepted: the property was not tested")
 	}
+}
+
+// neverWidens draws a schema and answers, and returns how many were accepted.
+func neverWidens(t *rapid.T) (accepted int) {
+	raw := drawSchema(t)
+	valid := judge(raw)
+	if valid == nil {
+		t.Skip("no schema")
+	}
+	s, err := ReadSchema(raw, SchemaOptions{})
+	if err != nil {
+		return 0
+	}
+	fit, err := Form{Message: "m", Requester: Requester{Name: "t"}, Fields: s.Fields}.Fit(OurLimits())
+	if err != nil {
+		return 0
+	}
+	if errs := fit.Check(Accept(fit.answer())); errs != nil {
+		t.Fatalf("the witness does not fit: %v\nschema %s", errs, raw)
+	}
+	for range 4 {
+		r := Accept(drawValues(t, fit))
+		if fit.Check(r) != nil {
+			r = Accept(fit.answer())
+		}
+		accepted++
+		for _, r := range []Result{r, fit.Canonical(r)} {
+			content, _ := json.Marshal(r.Values)
+			if err := valid(content); err != nil {
+				t.Fatalf("schema  %s\ncontent %s\nwas accepted, but: %v", raw, content, err)
+			}
+		}
+		if got := fit.Canonical(r); fit.Check(got) != nil || !Equivalent(got, r) {
+			t.Fatalf("canonical %v of %v", got, r)
+		}
+		if size := len(r.append(nil)); size > OurLimits().Answer {
+			t.Fatalf("an answer of %d bytes fits", size)
+		}
+	}
+	return accepted
+}
+
+// drawValues answers a form: required fields, some others, some defaults.
+func drawValues(t *rapid.T, f Form) Values {
+	vals := Values{}
+	for _, fd := range f.Fields {
+		if fd.Required || rapid.Bool().Draw(t, "answered") {
+			vals[fd.Name] = drawAnswer(t, fd)
+		}
+	}
+	for _, fd := range f.Fields {
+		if !fd.Default.IsZero() && rapid.Bool().Draw(t, "keep default") {
+			vals[fd.Name] = fd.Default
+		}
+	}
+	return vals
 }
 
 // answer is a witness: an answer that fits an admitted form.
@@ -190,44 +198,51 @@ func (fd *Field) witnessNumber() Value {
 func TestAdmittedHasAnswer(t *testing.T) {
 	admitted := 0
 	rapid.Check(t, func(t *rapid.T) {
-		lim := rapid.SampledFrom([]Limits{OurLimits(), ForeignLimits()}).Draw(t, "limits")
-		f := drawForm(t)
-		fit, err := f.Fit(lim)
-		if (err == nil) != (f.Admit(lim) == nil) {
-			t.Fatalf("Fit says %v, Admit %v", err, f.Admit(lim))
-		}
-		if err != nil {
-			return
-		}
-		admitted++
-		if errs := fit.Check(Accept(fit.answer())); errs != nil {
-			raw, _ := f.Encode()
-			t.Fatalf("%s\nis admitted, but %v", raw, errs)
-		}
-		longest := Accept(fit.longestValues())
-		if errs := fit.Check(longest); errs != nil {
-			t.Fatalf("the longest answer does not fit: %v", errs)
-		}
-		outcome := append(longest.AppendMembers([]byte(`{"kind":"form_answer"`)), `,"committedAt":9007199254740991}`...)
-		if size := len(longest.append(nil)); size > lim.Answer || len(outcome) > lim.Answer {
-			t.Fatalf("a legal answer has %d bytes and its outcome %d, over %d", size, len(outcome), lim.Answer)
-		}
-		again, err := fit.Fit(lim)
-		if err != nil || !reflect.DeepEqual(again, fit) {
-			t.Fatalf("Fit is not settled: %v", err)
-		}
-		raw, _ := fit.Encode()
-		back, err := DecodeForm(raw, lim)
-		if err != nil || !reflect.DeepEqual(normal(back), normal(fit)) {
-			t.Fatalf("decode(encode) differs: %v\n%s", err, raw)
-		}
-		if raw2, _ := back.Encode(); !bytes.Equal(raw, raw2) {
-			t.Fatalf("encode(decode) differs:\n%s\n%s", raw, raw2)
+		if hasAnswer(t) {
+			admitted++
 		}
 	})
 	if admitted == 0 {
 		t.Error("no form was admitted")
 	}
+}
+
+// hasAnswer draws a form and returns whether it was admitted.
+func hasAnswer(t *rapid.T) bool {
+	lim := rapid.SampledFrom([]Limits{OurLimits(), ForeignLimits()}).Draw(t, "limits")
+	f := drawForm(t)
+	fit, err := f.Fit(lim)
+	if (err == nil) != (f.Admit(lim) == nil) {
+		t.Fatalf("Fit says %v, Admit %v", err, f.Admit(lim))
+	}
+	if err != nil {
+		return false
+	}
+	if errs := fit.Check(Accept(fit.answer())); errs != nil {
+		raw, _ := f.Encode()
+		t.Fatalf("%s\nis admitted, but %v", raw, errs)
+	}
+	longest := Accept(fit.longestValues())
+	if errs := fit.Check(longest); errs != nil {
+		t.Fatalf("the longest answer does not fit: %v", errs)
+	}
+	outcome := append(longest.AppendMembers([]byte(`{"kind":"form_answer"`)), `,"committedAt":9007199254740991}`...)
+	if size := len(longest.append(nil)); size > lim.Answer || len(outcome) > lim.Answer {
+		t.Fatalf("a legal answer has %d bytes and its outcome %d, over %d", size, len(outcome), lim.Answer)
+	}
+	again, err := fit.Fit(lim)
+	if err != nil || !reflect.DeepEqual(again, fit) {
+		t.Fatalf("Fit is not settled: %v", err)
+	}
+	raw, _ := fit.Encode()
+	back, err := DecodeForm(raw, lim)
+	if err != nil || !reflect.DeepEqual(normal(back), normal(fit)) {
+		t.Fatalf("decode(encode) differs: %v\n%s", err, raw)
+	}
+	if raw2, _ := back.Encode(); !bytes.Equal(raw, raw2) {
+		t.Fatalf("encode(decode) differs:\n%s\n%s", raw, raw2)
+	}
+	return true
 }
 
 // normal makes nil and empty slices alike.
