@@ -10,8 +10,8 @@ import (
 // return nil when there is nothing more.
 type source interface{ next() []byte }
 
-// outbox is what waits for the writer: frames in order, and sources, which have their turn when no frame may be written.
-// put never waits. What is in it is bounded by what may be in flight: 64 requests, a few control frames and one
+// outbox is what waits for the writer: frames in order, and sources, which have their turn, one frame each, when no frame
+// waits. put never waits. What is in it is bounded by what may be in flight: 64 requests, a few control frames and one
 // coalesced progress for each of 8 invocations, one source for each.
 type outbox struct {
 	mu      sync.Mutex
