@@ -134,11 +134,11 @@ func (c *conn) closeWith(code int, cause error) {
 // readMessage returns one text message. Any other outcome has ended the connection.
 func (c *conn) readMessage() ([]byte, bool) {
 	kind, data, err := c.ws.ReadMessage()
-	var timeout net.Error
+	timeout, _ := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, websocket.ErrReadLimit):
 		c.closeWith(websocket.CloseMessageTooBig, errTooBig)
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case timeout != nil && timeout.Timeout():
 		c.abort(errHelloLate)
 	case err != nil:
 		// The client left: what it said before that is still worked on.

@@ -115,12 +115,12 @@ func (g *gate) send(h *Host, e broker.Send) {
 		c.send(e.Frame, written)
 		return
 	}
-	// Held outside the gate, and sent only to a call that still waits for it.
+	// Held outside the gate, and sent only to a call that has not ended meanwhile.
 	h.wg.Go(func() {
 		h.opt.BeforeHandOver(ask.Invocation)
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		if g.broker.PhaseOf(ask.Invocation) == broker.Delivering {
+		if g.broker.PhaseOf(ask.Invocation) != broker.Retired {
 			c.send(e.Frame, written)
 		}
 	})

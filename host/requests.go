@@ -150,14 +150,14 @@ func (c *conn) respond(req *protocol.Request, result protocol.Result, err error)
 	c.mu.Lock()
 	delete(c.inflight, req.RequestID)
 	c.mu.Unlock()
-	var refused *protocol.Error
+	refused, _ := errors.AsType[*protocol.Error](err)
 	switch {
 	case err == nil:
 		c.send(&protocol.Response{RequestID: req.RequestID, Operation: req.Operation, OK: true, Result: result}, nil)
 	case errors.Is(err, errAnswered):
 	case errors.Is(err, errMalformed):
 		c.violation("malformed input of " + string(req.Operation))
-	case errors.As(err, &refused):
+	case refused != nil:
 		c.send(&protocol.Response{RequestID: req.RequestID, Operation: req.Operation, Error: refused}, nil)
 	default:
 		c.log.Error("request failed", "operation", string(req.Operation), "error", err.Error())

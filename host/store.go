@@ -94,8 +94,8 @@ func (e damagedError) Error() string { return e.err.Error() }
 func (e damagedError) Unwrap() error { return e.err }
 
 func isDamaged(err error) bool {
-	var d damagedError
-	return errors.As(err, &d) || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) ||
+	_, ok := errors.AsType[damagedError](err)
+	return ok || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrChecksum) ||
 		errors.Is(err, berrors.ErrVersionMismatch)
 }
 
