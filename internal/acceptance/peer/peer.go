@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Done is the final result of a script.
@@ -62,6 +63,7 @@ type Server struct {
 	calls  []Call
 	other  []string // methods of all other messages
 	hold   map[int]chan struct{}
+	legacy bool
 }
 
 // New makes a server with a script.
@@ -86,11 +88,27 @@ func (s *Server) Start(t testing.TB) string {
 	return h.URL
 }
 
+// StartLegacy serves it as a server of the 2025-11-25 era, which answers server/discover with an error.
+func (s *Server) StartLegacy(t testing.TB) string {
+	s.legacy = true
+	return s.Start(t)
+}
+
 // Calls are the legs so far.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Call(nil), s.calls...)
+}
+
+// Await waits until n legs have arrived.
+func (s *Server) Await(t testing.TB, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); len(s.Calls()) < n; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the server saw %d legs, and %d were awaited", len(s.Calls()), n)
+		}
+	}
 }
 
 // Others are the methods of all other messages so far.
@@ -140,7 +158,13 @@ func (s *Server) note(method string) {
 }
 
 func (s *Server) answer(r *http.Request, id json.RawMessage, method string, params json.RawMessage) string {
+	if s.legacy && method == "server/discover" {
+		return `error:{"code":-32601,"message":"no such method"}`
+	}
 	switch method {
+	case "initialize":
+		s.note(method)
+		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}`
 	case "server/discover":
 		s.note(method)
 		return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"prompts":{},"resources":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"1"}},"ttlMs":0,"cacheScope":"public"}`

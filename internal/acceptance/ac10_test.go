@@ -1,0 +1,129 @@
+package acceptance
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"askback/host"
+	"askback/internal/acceptance/peer"
+	"askback/internal/play"
+	"askback/protocol"
+)
+
+// hostClock is a clock that stands still until it is moved, as the Host's.
+type hostClock struct{ *play.Clock }
+
+func (c hostClock) AfterFunc(d time.Duration, f func()) host.Timer { return c.Clock.AfterFunc(d, f) }
+
+const deadline = protocol.InvocationTimeout
+
+// 10. The provider execution timeout is suspended only while the exact canonical Interaction is pending and is re-armed
+// after settlement.
+func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) {
+	// asked is a call that waits for a person; hold keeps the leg after the answer from ending.
+	asked := func(t *testing.T, o rigOptions, script ...string) (*rig, *play.Clock, *peer.Server, *turn, protocol.Interaction) {
+		clock := play.NewClock()
+		o.host = func(o *host.Options) { o.Clock = hostClock{clock} }
+		r := start(t, o)
+		s := peer.New(script...)
+		tn := r.call("/call " + r.addServer(s) + "/ask {}")
+		in, _ := tn.form()
+		return r, clock, s, tn, in
+	}
+	round := peer.Round(`"s"`, peer.Form("k", "v"))
+	t.Run("thinking_is_free", func(t *testing.T) {
+		r, clock, s, tn, in := asked(t, rigOptions{}, round, peer.Done)
+		for range 60 {
+			clock.Move(time.Minute)
+		}
+		time.Sleep(20 * time.Millisecond)
+		if now, err := r.view.Interaction(r.ctx(), in.SessionID, in.InteractionID); err != nil || now.Status != protocol.InteractionPending {
+			t.Fatalf("after an hour: %+v %v", now, err)
+		}
+		tn.answer(in, accept("v", "x"))
+		_, results := tn.end()
+		if len(results) != 1 || results[0].isError || len(s.Calls()) != 2 {
+			t.Errorf("%+v, %d legs", results, len(s.Calls()))
+		}
+		r.clean(0, tn)
+	})
+	t.Run("commit_without_delivery_expires", func(t *testing.T) {
+		held := make(chan struct{})
+		reached := make(chan struct{}, 1)
+		clock := play.NewClock()
+		r := start(t, rigOptions{host: func(o *host.Options) {
+			o.Clock = hostClock{clock}
+			o.BeforeHandOver = func(string) { reached <- struct{}{}; <-held }
+		}})
+		defer close(held)
+		s := peer.New(round, peer.Done)
+		tn := r.call("/call " + r.addServer(s) + "/ask {}")
+		in, _ := tn.form()
+		tn.answer(in, accept("v", "x"))
+		<-reached
+		clock.Move(deadline + time.Second)
+		_, results := tn.end()
+		if len(results) != 1 || !results[0].isError || !results[0].uncertain || !strings.Contains(results[0].text, "timed out after provider acceptance") {
+			t.Errorf("%+v", results)
+		}
+		if n := len(s.Calls()); n != 1 {
+			t.Errorf("%d legs: the answer was delivered", n)
+		}
+		r.clean(0, tn)
+	})
+	t.Run("hung_after_answer_expires", func(t *testing.T) {
+		clock := play.NewClock()
+		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock} }})
+		s := peer.New(round, peer.Done)
+		release := s.Hold(2)
+		defer release()
+		tn := r.call("/call " + r.addServer(s) + "/ask {}")
+		in, _ := tn.form()
+		clock.Move(time.Hour)
+		tn.answer(in, accept("v", "x"))
+		s.Await(t, 2)
+		clock.Move(deadline - time.Second)
+		time.Sleep(20 * time.Millisecond)
+		if n := r.host.Active(); n != 1 {
+			t.Errorf("%d invocations just before the deadline", n)
+		}
+		clock.Move(2 * time.Second)
+		_, results := tn.end()
+		if len(results) != 1 || !results[0].uncertain || !strings.Contains(results[0].text, "timed out after provider acceptance") {
+			t.Errorf("%+v", results)
+		}
+		r.clean(0, tn)
+	})
+	t.Run("refused_form_does_not_suspend", func(t *testing.T) {
+		// The manager refuses the form, so none is published, and the call ends by itself; a Host's refusal of a frame
+		// ends the connection, which the Host's own tests hold.
+		clock := play.NewClock()
+		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock} }})
+		s := peer.New(peer.Done)
+		release := s.Hold(1)
+		defer release()
+		tn := r.call("/call " + r.addServer(s) + "/ask {}")
+		s.Await(t, 1)
+		clock.Move(deadline + time.Second)
+		_, results := tn.end()
+		if len(results) != 1 || !results[0].uncertain {
+			t.Errorf("without a form the timer runs: %+v", results)
+		}
+		r.clean(0, tn)
+	})
+	t.Run("second_form_suspends_again", func(t *testing.T) {
+		r, clock, s, tn, in := asked(t, rigOptions{}, round, peer.Round(`"t"`, peer.Form("k2", "v")), peer.Done)
+		clock.Move(time.Hour)
+		tn.answer(in, accept("v", "x"))
+		second, _ := tn.form()
+		clock.Move(time.Hour)
+		time.Sleep(20 * time.Millisecond)
+		tn.answer(second, accept("v", "y"))
+		_, results := tn.end()
+		if len(results) != 1 || results[0].isError || len(s.Calls()) != 3 {
+			t.Errorf("%+v, %d legs", results, len(s.Calls()))
+		}
+		r.clean(0, tn)
+	})
+}
