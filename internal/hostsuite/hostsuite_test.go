@@ -40,7 +40,7 @@ func options(l *memnet.Listener, token string) hostclient.Options {
 func TestAgainstTestHost(t *testing.T) {
 	h := testhost39.New(testhost39.Options{Tokens: map[string]testhost39.Credential{"maka_rh_test": {Principal: "owner", Publish: true}}})
 	l := serve(t, h.Serve, h.Close)
-	Run(t, Target{Options: options(l, "maka_rh_test"), Asks: true})
+	Run(t, Target{Options: options(l, "maka_rh_test"), Asks: true, Lines: true})
 }
 
 func TestAgainstOurHost(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAgainstOurHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := serve(t, h.Serve, func() { _ = h.Close() })
-	Run(t, Target{Options: options(l, token), Forms: true})
+	Run(t, Target{Options: options(l, token), Forms: true, Lines: true})
 }
 
 // TestAgainstForeignHost runs against ASKBACK_TEST_HOST, a WebSocket address,

@@ -213,10 +213,14 @@ func (c *conn) writeLoop() {
 // there is no close frame. h.mu is held.
 func (c *conn) drop() {
 	c.gone = true
-	if raw, ok := c.ws.NetConn().(*net.TCPConn); ok {
-		_ = raw.SetLinger(0)
+	raw := c.ws.NetConn()
+	if watched, ok := raw.(*floodConn); ok {
+		raw = watched.Conn
 	}
-	_ = c.ws.NetConn().Close()
+	if tcp, ok := raw.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = raw.Close()
 }
 
 // leave takes a connection out of everything. h.mu is held.

@@ -126,7 +126,7 @@ func (h *Host) Epoch() string { return h.epoch }
 
 // Serve accepts connections until Close or Drain.
 func (h *Host) Serve(l net.Listener) error {
-	err := h.server.Serve(l)
+	err := h.server.Serve(floodListener{l})
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
@@ -154,8 +154,12 @@ func (h *Host) Revoke(token string) {
 	}
 }
 
-// drainGrace is how long running Turns go on after a SIGTERM.
-const drainGrace = time.Second
+// What the real Host was seen to do on SIGTERM: running Turns go on for
+// drainGrace, and their ends are told before the sockets die drainRest later.
+const (
+	drainGrace = time.Second
+	drainRest  = 600 * time.Millisecond
+)
 
 // Drain does what the real Host does on SIGTERM, and returns when all is over.
 func (h *Host) Drain() {
@@ -176,6 +180,7 @@ func (h *Host) Drain() {
 	for _, t := range running {
 		<-t.done
 	}
+	time.Sleep(drainRest)
 	h.Close()
 }
 

@@ -68,5 +68,8 @@ func (h *Host) upgrade(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	if c, ok := ws.NetConn().(*floodConn); ok {
+		c.upgraded.Store(true)
+	}
 	h.serve(ws, token, cred)
 }
