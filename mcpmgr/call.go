@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"askback/forms"
@@ -256,8 +257,7 @@ func (c *call) send(ctx context.Context, last *round, responses json.RawMessage)
 	token := ""
 	if c.h.Progress != nil && (req.modern || c.m.opt.Inspect != nil) {
 		token = "leg-" + strconv.FormatInt(req.id, 10) // fresh, as the id is
-		c.s.onProgress(token, c.progress)
-		defer c.s.offProgress(token)
+		defer c.hearProgress(token)()
 	}
 	switch {
 	case req.modern:
@@ -292,6 +292,26 @@ func (c *call) note(method string, params json.RawMessage) {
 		m := c.s.readLog(params)
 		m.Data = c.states.json(m.Data)
 		c.h.Log(m)
+	}
+}
+
+// hearProgress passes on progress with this token until the returned function was called: after
+// that none comes any more, whatever the reader is doing.
+func (c *call) hearProgress(token string) (stop func()) {
+	var mu sync.Mutex
+	over := false
+	c.s.onProgress(token, func(params json.RawMessage) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			c.progress(params)
+		}
+	})
+	return func() {
+		c.s.offProgress(token)
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
 	}
 }
 
@@ -340,9 +360,11 @@ func (c *call) legError(ctx context.Context, err error) *ToolCallError {
 		return &ToolCallError{Code: CodeProtocolError, Message: e.msg, Uncertain: true}
 	}
 	if e, ok := errors.AsType[*errAuth](err); ok {
+		c.s.doubt()
 		return failf(CodeServerError, "%s", e.msg)
 	}
 	if e, ok := errors.AsType[*errStatus](err); ok {
+		c.s.doubt() // it may have become another server, of another era
 		return failf(CodeServerError, "%s", e.msg)
 	}
 	return failf(CodeProtocolError, "%v", err)
@@ -354,6 +376,9 @@ func (c *call) serverError(e *jsonrpc.Error) *ToolCallError {
 		msg = "the server answers with an error and no message"
 	}
 	code := CodeServerError
+	if e.Code == codeUnsupportedVersion {
+		c.s.end(&endCause{kind: endLost, msg: "the server no longer speaks " + c.s.version}) // and is probed again
+	}
 	if e.Code == codeMissingCapability && !c.h.interactive() {
 		code = CodeNoHandler
 		msg = "the server needs input for this, and nobody can be asked: " + msg
@@ -365,7 +390,11 @@ func (c *call) serverError(e *jsonrpc.Error) *ToolCallError {
 // the wire, whose effect nobody knows then.
 func (c *call) ended(cause error, sent bool) *ToolCallError {
 	if errors.Is(cause, errLegTimeout) {
-		return &ToolCallError{Code: CodeTimeout, Message: fmt.Sprintf("the server did not reply within %v", c.s.legTimeout), Uncertain: sent}
+		msg := "the server did not reply in time"
+		if c.method != "" {
+			msg = fmt.Sprintf("the server did not reply within %v", c.s.legTimeout)
+		}
+		return &ToolCallError{Code: CodeTimeout, Message: msg, Uncertain: sent}
 	}
 	if e, ok := errors.AsType[*errTooLarge](cause); ok {
 		return &ToolCallError{Code: CodeLimitExceeded, Message: e.what, Uncertain: sent}

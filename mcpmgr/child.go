@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,11 +41,15 @@ type child struct {
 	wg   sync.WaitGroup
 }
 
+// hostToken is the one variable of ours that is a secret; a server gets it only when its entry
+// says so.
+const hostToken = "ASKBACK_TOKEN="
+
 // startChild starts cfg's command. Lines of its stderr go to ring.
 func startChild(cfg config.Server, ring *stderrRing, grace graces) (*child, error) {
 	cmd := exec.Command(cfg.Command, cfg.Args...)
 	cmd.Dir = cfg.Dir
-	cmd.Env = os.Environ()
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, hostToken) })
 	for _, v := range cfg.Env {
 		cmd.Env = append(cmd.Env, v.Name+"="+v.Value)
 	}

@@ -124,7 +124,7 @@ func init() {
 	childMains["environment"] = func() {
 		dir, _ := os.Getwd()
 		pgid, _ := syscall.Getpgid(0)
-		text, _ := json.Marshal(fmt.Sprint(os.Args[1:], os.Getenv("X_TEST"), " ", dir, " ", pgid == os.Getpid()))
+		text, _ := json.Marshal(fmt.Sprint(os.Args[1:], os.Getenv("ASKBACK_TOKEN"), os.Getenv("X_TEST"), " ", dir, " ", pgid == os.Getpid()))
 		newPeer().handle("tools/call", func(r *preq) { r.result(`{"content":[{"type":"text","text":` + string(text) + `}]}`) }).stream(os.Stdin, os.Stdout)
 	}
 }
@@ -205,8 +205,8 @@ func TestChild(t *testing.T) {
 		if _, err := callT(t, m, `{}`, Handlers{}); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(log.String(), "Server started on stdio") {
-			t.Fatal("the noise is not in the log")
+		if !strings.Contains(log.String(), "Server started on stdio") || strings.Contains(log.String(), "not JSON-RPC") {
+			t.Fatal("the log says too little or too much:", log.String())
 		}
 	})
 	t.Run("odd replies", func(t *testing.T) {
@@ -274,6 +274,7 @@ func TestChild(t *testing.T) {
 		wantCode(t, err, CodeOutcomeUnknown)
 	})
 	t.Run("environment", func(t *testing.T) {
+		t.Setenv("ASKBACK_TOKEN", "SECRET")
 		dir := t.TempDir()
 		cfg := childServer("environment", config.Pair{Name: "X_TEST", Value: "v 1"})
 		cfg.Args, cfg.Dir = []string{"a b", "$HOME"}, dir

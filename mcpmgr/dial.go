@@ -1,6 +1,7 @@
 package mcpmgr
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -62,8 +63,7 @@ func (v *server) spawn(ctx context.Context) (*session, error) {
 	var m *mux
 	ready := make(chan struct{})
 	filter := newLineFilter(c, MaxMessage, func(line []byte, why error) {
-		s.log.Warn("a line of the server's output is no message", "server", s.server, "why", why.Error(),
-			"line", v.recent.text(clipText(string(line), 200)))
+		s.log.Warn("a line of the server's output is no message", "server", s.server, "why", why.Error(), "line", v.noise(line))
 	}, func(id int64, why error) {
 		<-ready
 		m.failOne(id, why)
@@ -78,6 +78,15 @@ func (v *server) spawn(ctx context.Context) (*session, error) {
 	close(ready)
 	s.start(m)
 	return s, nil
+}
+
+// noise is what the log says of a line that is no message. One that looks like JSON may be a
+// message gone wrong, with a requestState in it, so only its size is told.
+func (v *server) noise(line []byte) string {
+	if t := bytes.TrimSpace(line); len(t) > 0 && (t[0] == '{' || t[0] == '[') {
+		return fmt.Sprintf("(%d bytes that look like JSON)", len(t))
+	}
+	return clipText(v.recent.text(string(line[:min(len(line), stderrScan)])), 200)
 }
 
 // readCloser reads lines and closes the child.

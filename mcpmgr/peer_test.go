@@ -437,7 +437,7 @@ func accept(vals forms.Values) Handlers {
 
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for range 500 {
+	for range 2000 {
 		if ok() {
 			return
 		}

@@ -51,17 +51,23 @@ func (r *stderrRing) mark() {
 	r.start = len(r.lines)
 }
 
+// tail returns the lines that are kept. A state may have become known after its line was read, so
+// they are redacted once more.
 func (r *stderrRing) tail() []string {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.lines)
+	out := slices.Clone(r.lines)
+	r.mu.Unlock()
+	for i := range out {
+		out[i] = r.redact(out[i])
+	}
+	return out
 }
 
 // report returns the last lines of the current child for an error message.
 func (r *stderrRing) report() string {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	own := r.lines[r.start:]
+	own := slices.Clone(r.lines[r.start:])
+	r.mu.Unlock()
 	own = own[max(0, len(own)-reportLines):]
 	size := 0
 	for i, l := range slices.Backward(own) {
@@ -70,7 +76,7 @@ func (r *stderrRing) report() string {
 			break
 		}
 	}
-	return strings.Join(own, "\n")
+	return r.redact(strings.Join(own, "\n"))
 }
 
 // copyFrom reads lines until r ends. A line is read whole up to stderrScan before it is redacted
