@@ -62,6 +62,7 @@ type Server struct {
 	script []string
 	calls  []Call
 	other  []string // methods of all other messages
+	bodies []string // of all messages
 	hold   map[int]chan struct{}
 	legacy bool
 }
@@ -118,6 +119,13 @@ func (s *Server) Others() []string {
 	return append([]string(nil), s.other...)
 }
 
+// Bodies are all messages so far, as they arrived.
+func (s *Server) Bodies() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.bodies...)
+}
+
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
@@ -134,6 +142,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no JSON", http.StatusBadRequest)
 		return
 	}
+	s.mu.Lock()
+	s.bodies = append(s.bodies, string(body))
+	s.mu.Unlock()
 	if m.ID == nil {
 		s.note(m.Method)
 		w.WriteHeader(http.StatusAccepted)
