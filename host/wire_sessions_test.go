@@ -370,36 +370,8 @@ func TestWireSlowConsumer(t *testing.T) {
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
-		data := padded(600 << 10)
-		s.prov.cap("result_start", s.inv, obj{"byteLength": len(data), "chunkCount": (len(data) + 36863) / 36864})
-		for i := 0; len(data) > 0; i++ {
-			n := min(len(data), 36864)
-			s.prov.cap("result_chunk", s.inv, obj{"index": i, "data": base64.StdEncoding.EncodeToString(data[:n])})
-			data = data[n:]
-			settle()
-		}
-		s.wantTurn("completed")
-		s.prov.take()
-
-		slow := w.deaf("client")
-		slow.send(hello("slow", 81))
-		settle()
-		slow.ws.ReadMessage() // accepted
-		slow.request("subscription.open", obj{"sessionId": s.session, "transcript": obj{"kind": "tail", "maxBytes": 2}})
-		settle()
-		var open obj
-		for open["requestId"] == nil {
-			_, raw, err := slow.ws.ReadMessage()
-			if err != nil {
-				t.Fatal(err)
-			}
-			json.Unmarshal(raw, &open)
-		}
-		sub, through := text(open, "result", "subscriptionId"), dig(open, "result", "transcript", "throughSequence")
-		for range 3 { // pages fill the network's buffer
-			slow.request("session.transcript.page", obj{"subscriptionId": sub, "source": "durable", "direction": "older", "throughSequence": through, "cursor": nil, "anchorSequence": nil, "maxBytes": 512 << 10})
-		}
-		settle()
+		s.bigRow()
+		slow, sub := s.stopsReading()
 		for range 4 { // calls begin and end, which cannot be merged away as progress can
 			s.view.start(s.session, strings.TrimSpace(strings.Repeat("/call wire/echo {}\n", 8)))
 			settle()
@@ -429,4 +401,45 @@ func TestWireSlowConsumer(t *testing.T) {
 		slow.ok("subscription.open", obj{"sessionId": s.session, "transcript": obj{"kind": "none"}})
 		gapless(t, s.view.take()) // the others lost nothing
 	})
+}
+
+// bigRow ends the stage's call, which is admitted, with a result of 600 KiB.
+func (s *stage) bigRow() {
+	s.Helper()
+	data := padded(600 << 10)
+	s.prov.cap("result_start", s.inv, obj{"byteLength": len(data), "chunkCount": (len(data) + 36863) / 36864})
+	for i := 0; len(data) > 0; i++ {
+		n := min(len(data), 36864)
+		s.prov.cap("result_chunk", s.inv, obj{"index": i, "data": base64.StdEncoding.EncodeToString(data[:n])})
+		data = data[n:]
+		settle()
+	}
+	s.wantTurn("completed")
+	s.prov.take()
+}
+
+// stopsReading returns a client that has a subscription to the stage's session and whose Host cannot write to it any more:
+// pages that nobody reads have filled the network's buffer.
+func (s *stage) stopsReading() (p *peer, sub string) {
+	s.Helper()
+	p = s.deaf("client")
+	p.send(hello("slow", 81))
+	p.request("subscription.open", obj{"sessionId": s.session, "transcript": obj{"kind": "tail", "maxBytes": 2}})
+	settle()
+	var open obj
+	for open["requestId"] == nil {
+		_, raw, err := p.ws.ReadMessage()
+		if err != nil {
+			s.Fatal(err)
+		}
+		open = nil
+		json.Unmarshal(raw, &open)
+	}
+	sub = text(open, "result", "subscriptionId")
+	for range 2 {
+		p.request("session.transcript.page", obj{"subscriptionId": sub, "source": "durable", "direction": "older",
+			"throughSequence": dig(open, "result", "transcript", "throughSequence"), "cursor": nil, "anchorSequence": nil, "maxBytes": 512 << 10})
+	}
+	settle()
+	return p, sub
 }

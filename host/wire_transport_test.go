@@ -288,6 +288,32 @@ func TestWireOutboundQueue(t *testing.T) {
 	})
 }
 
+// A client that asks and does not read: its requests wait until there is room for answers, and it is cut off when more
+// than 64 of them wait.
+func TestWireAsksAndDoesNotRead(t *testing.T) {
+	for asked, end := range map[int]int{80: 0, 200: 1006} {
+		bubble(t, nil, func(w *wire) {
+			s := w.newStage(81)
+			s.admit()
+			s.bigRow()
+			slow, _ := s.stopsReading()
+			for range asked {
+				slow.request("host.status", obj{})
+				settle()
+			}
+			s.view.wantAlive()
+			go slow.collect()
+			settle()
+			if slow.code() != end {
+				t.Errorf("%d asked: ended with %d", asked, slow.code())
+			}
+			if n := len(slow.take()); end == 0 && n != asked+2 {
+				t.Errorf("%d of %d answered", n, asked+2)
+			}
+		})
+	}
+}
+
 // count counts log records with that text.
 func (w *wire) count(text string) int { return strings.Count(w.log.String(), text) }
 
