@@ -260,8 +260,7 @@ func (w *world) open(own bool) *surface {
 		cancel()
 		in.Close()
 		<-done
-		s.view.Close()
-		s.screen.Close()
+		s.view.Close() // the emulator is not closed: its Close races with its own Read
 	})
 	return s
 }
