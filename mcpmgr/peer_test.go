@@ -102,7 +102,7 @@ func (p *peer) serve(r *preq) {
 	p.mu.Lock()
 	p.got = append(p.got, r)
 	h := p.on[r.Method]
-	tools := p.tools
+	tools, versions, legacyOnly := p.tools, p.versions, p.legacyOnly
 	p.mu.Unlock()
 	if r.ID == nil || r.Method == "" { // a notification, or an answer to a request of ours
 		return
@@ -110,10 +110,10 @@ func (p *peer) serve(r *preq) {
 	switch {
 	case h != nil:
 		h(r)
-	case r.Method == "server/discover" && p.legacyOnly:
+	case r.Method == "server/discover" && legacyOnly:
 		r.fail(-32601, "Method not found")
 	case r.Method == "server/discover":
-		r.result(`{"resultType":"complete","supportedVersions":` + p.versions + `,"capabilities":` + p.caps + `,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"7"}},"instructions":"be kind"}`)
+		r.result(`{"resultType":"complete","supportedVersions":` + versions + `,"capabilities":` + p.caps + `,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"7"}},"instructions":"be kind"}`)
 	case r.Method == "initialize":
 		v := r.str("protocolVersion")
 		r.result(`{"protocolVersion":"` + v + `","capabilities":` + p.caps + `,"serverInfo":{"name":"peer","version":"7"}}`)
