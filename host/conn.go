@@ -38,7 +38,7 @@ const lingerTime = time.Second
 
 // A conn is one WebSocket connection. Three goroutines serve it: one reads messages
 // into a bounded queue, one works on them in order, one writes. All three end, and the
-// connection's share of the Host is cleaned up, before done is closed.
+// connection's share of the Host is cleaned up, before it leaves the Host's list.
 type conn struct {
 	host *Host
 	id   string
@@ -54,13 +54,11 @@ type conn struct {
 
 	ctx    context.Context // ends with the connection; its cause says why
 	cancel context.CancelCauseFunc
-	done   chan struct{}
-	writer chan struct{}
+	writer chan struct{}  // closed when the writer has ended
 	async  sync.WaitGroup // requests that wait apart from the queue
 
 	mu       sync.Mutex
 	inflight map[string]bool // request ids without an answer
-	statuses int             // of which host.status
 	inbound  [][]byte
 	inBytes  int
 	inWake   chan struct{}
@@ -73,7 +71,7 @@ func (h *Host) adopt(ws *websocket.Conn, cred access.Credential) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &conn{
 		host: h, id: h.id(), ws: ws, cred: cred, out: newOutbox(), ctx: ctx, cancel: cancel,
-		done: make(chan struct{}), writer: make(chan struct{}), inWake: make(chan struct{}, 1),
+		writer: make(chan struct{}), inWake: make(chan struct{}, 1),
 		inflight: map[string]bool{}, subs: map[string]*subscription{},
 	}
 	c.log = h.log.With("connection", c.id)
@@ -83,7 +81,6 @@ func (h *Host) adopt(ws *websocket.Conn, cred access.Credential) {
 		return
 	}
 	defer h.leave(c)
-	defer close(c.done)
 	if !h.opt.Access.Live(cred.ID) { // revoked before the watcher could find the connection
 		c.abort(errRevoked)
 	} else if c.handshake() {
