@@ -177,10 +177,15 @@ func (d *decoder) slice(f *rules, v strictjson.Value, out reflect.Value) error {
 	if why := f.checkItems(n, d.lax); why != "" {
 		return strictjson.Bad("%s", why)
 	}
-	items := reflect.MakeSlice(out.Type(), n, n)
+	// The list grows as its entries prove good: a peer's count reserves nothing.
+	items := reflect.MakeSlice(out.Type(), min(n, 32), min(n, 32))
 	inner := rules{bytes: f.each, null: out.Type().Elem().Kind() == reflect.Pointer}
 	i := 0
 	for item := range v.Elements() {
+		if i == items.Len() {
+			more := min(i, n-i)
+			items = reflect.AppendSlice(items, reflect.MakeSlice(out.Type(), more, more))
+		}
 		if err := d.value(&inner, item, items.Index(i)); err != nil {
 			return strictjson.AtIndex(i, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type fake struct {
 	list    []ToolInfo
 	run     map[string]func(context.Context, CallRequest) (CallResult, error)
 	changed chan struct{}
+	log     *slog.Logger // of the provider; nil discards
 }
 
 func newFake() *fake {
@@ -93,7 +95,7 @@ func newRig(t *testing.T, tools *fake, dialects ...protocol.Dialect) *rig {
 		InstanceID: "instance", Dialects: dialects,
 	}
 	r := &rig{t: t, tools: tools, published: make(chan Publication, 16), ended: map[string]bool{}}
-	r.provider = New(Options{Tools: tools, Published: func(p Publication) { r.published <- p }})
+	r.provider = New(Options{Tools: tools, Logger: tools.log, Published: func(p Publication) { r.published <- p }})
 	r.client = hostclient.NewProvider(opts, r.provider)
 	viewOpts := opts
 	viewOpts.Dialects = nil // a person's view speaks forms whatever the provider does

@@ -1,6 +1,8 @@
 package hostsuite
 
 import (
+	"reflect"
+	"sync"
 	"testing"
 
 	"askback/forms"
@@ -151,4 +153,46 @@ func (s *suite) formLate(t *testing.T) {
 		t.Errorf("an answer after the Turn was stopped: %v", err)
 	}
 	s.closed(t, p)
+}
+
+// twoSurfaces has two views answer one Interaction differently at the same time:
+// exactly one wins, and both learn the canonical outcome.
+func (s *suite) twoSurfaces(t *testing.T, what string, answers [2]protocol.InteractionAnswer) {
+	id := s.session(t)
+	other := watch(t, hostclient.NewView(s.target.Options))
+	if err := other.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Show(t.Context(), id, hostclient.ShowOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	turn := s.start(t, id, what)
+	p := s.pending(t, turn)
+	find(t, other, "pending Interaction", func(e hostclient.InteractionPending) bool { return e.Interaction.InteractionID == p.InteractionID })
+	var wg sync.WaitGroup
+	var got [2]protocol.Interaction
+	var errs [2]error
+	for i, v := range []*watcher{s.view, other} {
+		wg.Go(func() { got[i], errs[i] = v.Answer(t.Context(), id, p.InteractionID, answers[i]) })
+	}
+	wg.Wait()
+	if won := [2]bool{errs[0] == nil, errs[1] == nil}; won[0] == won[1] {
+		t.Fatalf("both or none won: %v, %v", errs[0], errs[1])
+	}
+	for i := range errs {
+		if errs[i] != nil && !resolvedAlready(errs[i]) {
+			t.Errorf("the loser was told %v", errs[i])
+		}
+	}
+	winner := got[0].Outcome
+	if errs[0] != nil {
+		winner = got[1].Outcome
+	}
+	for _, w := range []*watcher{s.view, other} {
+		e := find(t, w, "end of the Interaction", func(e hostclient.InteractionSettled) bool { return e.InteractionID == p.InteractionID })
+		if !reflect.DeepEqual(e.Interaction.Outcome, winner) {
+			t.Errorf("one view learnt %+v, the winner is %+v", e.Interaction.Outcome, winner)
+		}
+	}
+	s.ends(t, turn, protocol.TurnCompleted)
 }

@@ -39,7 +39,7 @@ func Run(t *testing.T, target Target) {
 	t.Run("catalog", s.catalog)
 	t.Run("call", s.call)
 	t.Run("progress", s.progress)
-	t.Run("chunked_result", s.chunkedResult)
+	t.Run("TR-05_chunked_result", s.chunkedResult)
 	t.Run("failed", s.failed)
 	t.Run("late_subscriber_reads_rows", s.rows)
 	t.Run("stop_dispatched", func(t *testing.T) { s.stop(t, phaseDispatched) })
@@ -53,10 +53,16 @@ func Run(t *testing.T, target Target) {
 	if target.Asks {
 		t.Run("question", s.question)
 		t.Run("question_late", s.questionLate)
+		t.Run("TR-11_two_surfaces_one_question", func(t *testing.T) {
+			s.twoSurfaces(t, "/ask 2", [2]protocol.InteractionAnswer{choose("One"), choose("Two")})
+		})
 	}
 	if target.Forms {
 		t.Run("form", s.form)
 		t.Run("form_late", s.formLate)
+		t.Run("TR-11_two_surfaces_one_form", func(t *testing.T) {
+			s.twoSurfaces(t, s.callText("ask", ""), [2]protocol.InteractionAnswer{integer(1), integer(2)})
+		})
 	}
 	t.Run("unregister", s.unregister)
 }
