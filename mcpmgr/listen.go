@@ -23,6 +23,7 @@ const (
 
 // Why a server gives no change notices, as its panel says it.
 const (
+	noticesOpening     = "no change notices yet: the subscription is being opened"
 	noticesNotDeclared = "no change notices: the server does not announce changes"
 	noticesNoAck       = "no change notices: the server does not acknowledge the subscription"
 	noticesRefused     = "no change notices: the server refuses the subscription"
@@ -70,8 +71,12 @@ func (s *session) watch() {
 	}
 	switch {
 	case s.modern() && filter.b.Len() > 0:
+		s.setNotices(noticesOpening)
 		s.wg.Go(func() { s.keepListening(filter.bytes(), tools) })
 	case !s.modern() && s.http != nil && (filter.b.Len() > 0 || s.opt.Inspect != nil):
+		if filter.b.Len() > 0 {
+			s.setNotices(noticesOpening)
+		}
 		begun := make(chan struct{})
 		s.wg.Go(func() { s.keepStreaming(tools, filter.b.Len() > 0, begun) })
 		if s.opt.Inspect != nil { // a server may push its requests there from the first call on

@@ -311,8 +311,7 @@ func TestFailingRefresh(t *testing.T) {
 	p := newPeer()
 	p.caps = `{"tools":{"listChanged":true}}`
 	m := manage(t, "pipe", p, Options{})
-	eventually(t, "the subscription", func() bool { return len(p.by("subscriptions/listen")) == 1 })
-	time.Sleep(50 * time.Millisecond)
+	eventually(t, "the subscription", func() bool { return notices(m) == "" })
 	p.handle("tools/list", func(r *preq) { r.fail(-32603, "broken") })
 	p.push(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + string(p.by("subscriptions/listen")[0].ID) + `}}}`)
 	eventually(t, "the warning", func() bool {
