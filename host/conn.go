@@ -62,6 +62,7 @@ type conn struct {
 	inbound  [][]byte
 	inBytes  int
 	inWake   chan struct{}
+	inRoom   chan struct{} // a message was taken out of inbound
 	inEnded  bool
 	subs     map[string]*subscription
 }
@@ -71,7 +72,7 @@ func (h *Host) adopt(ws *websocket.Conn, cred access.Credential) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	c := &conn{
 		host: h, id: h.id(), ws: ws, cred: cred, out: newOutbox(), ctx: ctx, cancel: cancel,
-		writer: make(chan struct{}), inWake: make(chan struct{}, 1),
+		writer: make(chan struct{}), inWake: make(chan struct{}, 1), inRoom: make(chan struct{}, 1),
 		inflight: map[string]bool{}, subs: map[string]*subscription{},
 	}
 	c.log = h.log.With("connection", c.id)
@@ -152,21 +153,39 @@ func (c *conn) readMessage() ([]byte, bool) {
 func (c *conn) readLoop() {
 	for {
 		data, ok := c.readMessage()
-		if !ok {
+		if !ok || !c.enqueue(data) {
 			return
 		}
+	}
+}
+
+// largeMessage is one that waits for its turn in the network rather than in the queue: a flood is of small ones.
+const largeMessage = 8 << 10
+
+// enqueue queues a message for processLoop. One that would push the queue over its bytes waits, and so does a large one
+// when the queue is full, which holds up the client; a small one that finds the queue full ends the connection.
+func (c *conn) enqueue(data []byte) bool {
+	for {
 		c.mu.Lock()
-		full := len(c.inbound) >= protocol.MaxInboundFrames || c.inBytes+len(data) > protocol.MaxInboundBytes
-		if !full {
+		full := len(c.inbound) >= protocol.MaxInboundFrames
+		heavy := len(c.inbound) > 0 && c.inBytes+len(data) > protocol.MaxInboundBytes
+		if !full && !heavy {
 			c.inbound = append(c.inbound, data)
 			c.inBytes += len(data)
+			c.mu.Unlock()
+			c.wakeInbound()
+			return true
 		}
 		c.mu.Unlock()
-		if full {
+		if full && len(data) < largeMessage {
 			c.abort(errFlooded)
-			return
+			return false
 		}
-		c.wakeInbound()
+		select {
+		case <-c.inRoom:
+		case <-c.ctx.Done():
+			return false
+		}
 	}
 }
 
@@ -206,6 +225,10 @@ func (c *conn) processLoop() {
 		c.inbound = c.inbound[1:]
 		c.inBytes -= len(data)
 		c.mu.Unlock()
+		select {
+		case c.inRoom <- struct{}{}:
+		default:
+		}
 		if c.ctx.Err() != nil {
 			continue // ended: what is queued is not acted on
 		}
