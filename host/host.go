@@ -259,29 +259,3 @@ func (h *Host) Active() int {
 	defer h.gate.mu.Unlock()
 	return h.gate.broker.Active()
 }
-
-// Activity counts what is under way.
-type Activity struct {
-	Connections int
-	Turns       int
-	Invocations int // sent to a provider and not settled
-	Forms       int // pending
-}
-
-// Activity returns what is under way now, for tests and for those who watch a Host.
-func (h *Host) Activity() Activity {
-	h.mu.Lock()
-	a := Activity{Connections: len(h.conns), Turns: h.turns}
-	h.mu.Unlock()
-	h.gate.mu.Lock()
-	a.Invocations = h.gate.broker.Active()
-	h.gate.mu.Unlock()
-	for _, s := range h.catalog.all() {
-		if s.view.Load().waiting {
-			s.mu.Lock()
-			a.Forms += len(s.pending)
-			s.mu.Unlock()
-		}
-	}
-	return a
-}
