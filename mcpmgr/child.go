@@ -47,6 +47,11 @@ const hostToken = "ASKBACK_TOKEN="
 
 // startChild starts cfg's command. Lines of its stderr go to ring.
 func startChild(cfg config.Server, ring *stderrRing, grace graces) (*child, error) {
+	if cfg.Dir != "" {
+		if info, err := os.Stat(cfg.Dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("the folder %q to start the server in does not exist", cfg.Dir)
+		}
+	}
 	cmd := exec.Command(cfg.Command, cfg.Args...)
 	cmd.Dir = cfg.Dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, hostToken) })

@@ -290,6 +290,27 @@ func TestChild(t *testing.T) {
 	})
 }
 
+// TestNoStart: what does not start says why, once, and waits for a person.
+func TestNoStart(t *testing.T) {
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for says, cfg := range map[string]config.Server{
+		`the command "no-such-command-anywhere" was not found`: {Command: "no-such-command-anywhere"},
+		`is not executable`: {Command: plain},
+		`the folder "/no/such/folder" to start the server in does`: {Command: os.Args[0], Dir: "/no/such/folder"},
+	} {
+		cfg.Name, cfg.Transport = "s", config.Stdio
+		m := startServers(t, Options{}, cfg)
+		err := m.Wait(t.Context(), "s")
+		st, _ := m.Server("s")
+		if err == nil || !strings.Contains(st.Reason, says) || !st.Retry.IsZero() {
+			t.Errorf("%v %+v", err, st)
+		}
+	}
+}
+
 func TestStderrStates(t *testing.T) {
 	var log syncBuffer
 	m := startChildServer(t, "leaky", Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -21,7 +20,6 @@ import (
 	"askback/mcpmgr/config"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"golang.org/x/oauth2"
 )
 
@@ -61,33 +59,6 @@ func newHTTPLink(cfg config.Server, h auth.OAuthHandler, ev peerEvents) (*httpLi
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l, nil
 }
-
-// newHTTPClient makes a client with a pool of its own that goes to no other host.
-func newHTTPClient(endpoint *url.URL) *http.Client {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext
-	t.MaxIdleConnsPerHost = 64
-	t.IdleConnTimeout = 60 * time.Second
-	t.MaxResponseHeaderBytes = 256 << 10
-	return &http.Client{
-		Transport: t,
-		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects || req.Method != via[0].Method || req.URL.Scheme != endpoint.Scheme || req.URL.Host != endpoint.Host {
-				return http.ErrUseLastResponse
-			}
-			return nil
-		},
-	}
-}
-
-// rpcStatus is a JSON-RPC error with the HTTP status that it came with.
-type rpcStatus struct {
-	err    *jsonrpc.Error
-	status int
-}
-
-func (e *rpcStatus) Error() string { return e.err.Error() }
-func (e *rpcStatus) Unwrap() error { return e.err }
 
 func (l *httpLink) do(ctx context.Context, req *request) (json.RawMessage, error) {
 	if ctx.Err() != nil {
@@ -155,23 +126,6 @@ func (l *httpLink) exchange(ctx context.Context, cancel context.CancelCauseFunc,
 		err = &errBadReply{fmt.Sprintf("the server's reply is %s, not JSON or an event stream", describeType(typ))}
 	}
 	return result, true, err
-}
-
-func isRPC(err error) bool { _, ok := errors.AsType[*jsonrpc.Error](err); return ok }
-
-func describeType(typ string) string {
-	if typ == "" {
-		return "of no type"
-	}
-	return clipText(typ, 60)
-}
-
-// drain reads to the end of a stream whose reply is already here, so that its connection can be
-// used again; a stream that the server leaves open is dropped.
-func drain(body io.Reader, cancel context.CancelCauseFunc) {
-	timer := time.AfterFunc(drainTime, func() { cancel(nil) })
-	defer timer.Stop()
-	_, _ = io.CopyN(io.Discard, body, 64<<10)
 }
 
 // post builds the HTTP request for one message. req may be nil, for what is not a request.
@@ -255,17 +209,6 @@ func (l *httpLink) readJSON(req *request, body io.Reader) (json.RawMessage, erro
 	return l.reply(req, m, false)
 }
 
-func readCapped(body io.Reader, limit int) ([]byte, error) {
-	raw, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
-	if len(raw) > limit {
-		return nil, &errTooLarge{fmt.Sprintf("the server's reply is over the limit of %d bytes", limit)}
-	}
-	if err != nil {
-		return nil, &errLost{&errConn{errors.New("the server's reply broke off")}}
-	}
-	return raw, nil
-}
-
 // reply checks that m answers req and takes it apart. An error may come without an id.
 func (l *httpLink) reply(req *request, m *message, errorStatus bool) (json.RawMessage, error) {
 	if id, ok := m.number(); !ok || id != req.id {
@@ -310,195 +253,6 @@ func (l *httpLink) readStream(ctx context.Context, req *request, body io.Reader)
 	}
 }
 
-// incoming handles a notification or a request of the server's that came on a stream.
-func (l *httpLink) incoming(_ context.Context, from *request, m *message) {
-	if l.ev.tap != nil {
-		l.ev.tap(Received, nil, string(m.id), m.method, false, m.params, nil, nil)
-	}
-	if m.id == nil {
-		l.ev.note(from, m.method, m.params)
-		return
-	}
-	if l.busy.Add(1) > maxAnswering {
-		l.busy.Add(-1)
-		l.ev.drop("a request of the server: too many of them wait", "method", m.method)
-		return
-	}
-	l.onSide(func() {
-		defer l.busy.Add(-1)
-		result, code, msg, answer := l.ev.uninvited(l.ctx, from, m.method, m.params)
-		if !answer {
-			return
-		}
-		var b builder
-		b.add("jsonrpc", []byte(`"2.0"`)).add("id", m.id)
-		if code != 0 {
-			e, _ := json.Marshal(&jsonrpc.Error{Code: code, Message: msg})
-			b.add("error", e)
-		} else {
-			b.add("result", result)
-		}
-		if l.ev.tap != nil {
-			l.ev.tap(Sent, nil, string(m.id), m.method, true, nil, result, nil)
-		}
-		ctx, cancel := context.WithTimeout(l.ctx, sideTime)
-		defer cancel()
-		_ = l.postOnly(ctx, nil, b.bytes())
-	})
-}
-
-// onSide runs f beside the requests; close waits for it.
-func (l *httpLink) onSide(f func()) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.closed {
-		l.side.Go(f)
-	}
-}
-
-// cancelOnSide tells a legacy server that request id was given up.
-func (l *httpLink) cancelOnSide(id int64) {
-	l.onSide(func() {
-		ctx, cancel := context.WithTimeout(l.ctx, sideTime)
-		defer cancel()
-		var p builder
-		p.add("requestId", strconv.AppendInt(nil, id, 10)).add("reason", quoteString("the client ended the call"))
-		_ = l.notify(ctx, "notifications/cancelled", p.bytes())
-	})
-}
-
-func (l *httpLink) notify(ctx context.Context, method string, params json.RawMessage) error {
-	var b builder
-	b.add("jsonrpc", []byte(`"2.0"`)).add("method", quoteString(method))
-	if params != nil {
-		b.add("params", params)
-	}
-	if l.ev.tap != nil {
-		l.ev.tap(Sent, nil, "", method, false, params, nil, nil)
-	}
-	return l.postOnly(ctx, nil, b.bytes())
-}
-
-// postOnly sends what has no reply. Whatever the server says to it changes nothing.
-func (l *httpLink) postOnly(ctx context.Context, req *request, body []byte) error {
-	hreq, err := l.post(ctx, req, body)
-	if err != nil {
-		return err
-	}
-	resp, err := l.client.Do(hreq)
-	if err != nil {
-		return plainHTTPError(err)
-	}
-	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
-	if resp.StatusCode >= 300 {
-		return &errStatus{resp.StatusCode, "the server answers " + statusText(resp.StatusCode)}
-	}
-	return nil
-}
-
-// refused turns a status of 300 and more into an error, a JSON-RPC one where the body holds it.
-func (l *httpLink) refused(req *request, resp *http.Response) error {
-	if resp.StatusCode == http.StatusNotFound && !req.modern && req.method != "initialize" && l.hasSession() {
-		return &errNotSent{&errConn{errSessionGone}}
-	}
-	raw, err := readCapped(resp.Body, maxErrorBody)
-	if err == nil {
-		if m, perr := parseMessage(raw); perr == nil && m.response() && m.err != nil {
-			if _, rerr := l.reply(req, m, true); rerr == error(m.err) {
-				if resp.StatusCode != http.StatusUnauthorized {
-					return &rpcStatus{m.err, resp.StatusCode}
-				}
-			}
-		}
-	}
-	switch code := resp.StatusCode; {
-	case code == http.StatusUnauthorized:
-		return &errAuth{"the server wants authorization (401), which starts only when you ask for it"}
-	case code == http.StatusForbidden:
-		return &errAuth{"the server refuses access (403)"}
-	case code < 400:
-		return &errStatus{code, "the server redirects " + redirectTarget(l.endpoint, resp) + ", which is not followed"}
-	default:
-		return &errStatus{code, "the server answers " + statusText(code)}
-	}
-}
-
-var errSessionGone = errors.New("the server ended the session")
-
-func (l *httpLink) hasSession() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.session != ""
-}
-
-func statusText(code int) string {
-	if t := http.StatusText(code); t != "" {
-		return fmt.Sprintf("%d %s", code, t)
-	}
-	return strconv.Itoa(code)
-}
-
-func redirectTarget(from *url.URL, resp *http.Response) string {
-	to, err := resp.Location()
-	if err != nil || to.Host == from.Host && to.Scheme == from.Scheme {
-		return "(" + statusText(resp.StatusCode) + ")"
-	}
-	return "to " + clipText(to.Scheme+"://"+to.Host, 100)
-}
-
-// plainHTTPError drops the address, which may bear a secret, from the client's error.
-func plainHTTPError(err error) error {
-	if ue, ok := errors.AsType[*url.Error](err); ok {
-		err = ue.Err
-	}
-	if oe, ok := errors.AsType[*net.OpError](err); ok && oe.Op == "dial" {
-		return fmt.Errorf("the server cannot be reached: %w", oe.Err)
-	}
-	return err
-}
-
-// stream reads a legacy server's GET stream until it ends. opened is called when it has begun.
-func (l *httpLink) stream(ctx context.Context, lastID *string, opened func()) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })()
-	hreq, err := http.NewRequestWithContext(ctx, http.MethodGet, l.endpoint.String(), nil)
-	if err != nil {
-		return err
-	}
-	if err := l.commonHeaders(ctx, hreq); err != nil {
-		return err
-	}
-	hreq.Header.Set("Accept", "text/event-stream")
-	if *lastID != "" {
-		hreq.Header.Set("Last-Event-ID", *lastID)
-	}
-	resp, err := l.client.Do(hreq)
-	if err != nil {
-		return plainHTTPError(err)
-	}
-	defer resp.Body.Close()
-	typ, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode != http.StatusOK || typ != "text/event-stream" {
-		return &errStatus{resp.StatusCode, "the server answers " + statusText(resp.StatusCode)}
-	}
-	opened()
-	events := newSSEReader(resp.Body, MaxMessage)
-	for {
-		data, err := events.next()
-		*lastID = events.id
-		if err != nil {
-			return err
-		}
-		if m, err := parseMessage(data); err == nil && !m.response() {
-			l.incoming(ctx, nil, m)
-		} else {
-			l.ev.drop("an event of the server's stream")
-		}
-	}
-}
-
 func (l *httpLink) dead() <-chan struct{} { return l.ctx.Done() }
 
 func (l *httpLink) lost() error { return context.Cause(l.ctx) }
@@ -515,36 +269,4 @@ func (l *httpLink) close() {
 	l.cancel(errLinkClosed)
 	l.side.Wait()
 	l.client.CloseIdleConnections()
-}
-
-// endSession tells a legacy server that its session is over.
-func (l *httpLink) endSession() {
-	ctx, cancel := context.WithTimeout(l.ctx, 2*time.Second)
-	defer cancel()
-	hreq, err := http.NewRequestWithContext(ctx, http.MethodDelete, l.endpoint.String(), nil)
-	if err != nil || l.commonHeaders(ctx, hreq) != nil {
-		return
-	}
-	if resp, err := l.client.Do(hreq); err == nil {
-		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
-		resp.Body.Close()
-	}
-}
-
-// encodeRequest writes a request; params go in verbatim.
-func encodeRequest(id int64, method string, params json.RawMessage) []byte {
-	var b builder
-	b.b.Grow(len(params) + 128)
-	b.add("jsonrpc", []byte(`"2.0"`)).add("id", strconv.AppendInt(nil, id, 10)).add("method", quoteString(method))
-	if params != nil {
-		b.add("params", params)
-	}
-	return b.bytes()
-}
-
-// sameOrigin reports whether two addresses have scheme and host in common.
-func sameOrigin(a, b string) bool {
-	ua, err1 := url.Parse(a)
-	ub, err2 := url.Parse(b)
-	return err1 == nil && err2 == nil && strings.EqualFold(ua.Scheme, ub.Scheme) && strings.EqualFold(ua.Host, ub.Host)
 }

@@ -124,8 +124,10 @@ func (m *mux) abandon(ctx context.Context, f *flight, out *outgoing) (json.RawMe
 	return nil, &errLost{context.Cause(ctx)}
 }
 
+// notify queues a notification. It goes out even if ctx ends meanwhile: it belongs to the
+// connection, not to whoever caused it.
 func (m *mux) notify(ctx context.Context, method string, params json.RawMessage) error {
-	return m.send(ctx, &jsonrpc.Request{Method: method, Params: params})
+	return m.send(context.WithoutCancel(ctx), &jsonrpc.Request{Method: method, Params: params})
 }
 
 func (m *mux) send(ctx context.Context, msg jsonrpc.Message) error {

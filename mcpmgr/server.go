@@ -164,12 +164,19 @@ func (v *server) hold(d *dialed) error {
 	for {
 		select {
 		case <-s.ctx.Done():
-			return context.Cause(s.ctx)
+			if endOf(s.ctx).kind != endReplaced {
+				return context.Cause(s.ctx)
+			}
+			select {
+			case <-v.again: // reconnect has ended the session itself
+			default:
+			}
+			return nil
 		case <-v.ctx.Done():
 			s.end(endOf(v.ctx))
 			return nil
 		case <-v.again:
-			s.end(&endCause{kind: endReplaced, msg: "the server was connected anew"})
+			s.end(endAnew)
 			return nil
 		case <-firstCall:
 			firstCall = nil
@@ -199,6 +206,9 @@ func (v *server) hold(d *dialed) error {
 		}
 	}
 }
+
+// endAnew is the cause of a session that the user replaces.
+var endAnew = &endCause{kind: endReplaced, msg: "the server was connected anew"}
 
 func endOf(ctx context.Context) *endCause {
 	if e, ok := errors.AsType[*endCause](context.Cause(ctx)); ok {
@@ -252,6 +262,12 @@ func (v *server) current() (*session, State, string) {
 
 // reconnect makes the server be connected anew.
 func (v *server) reconnect() {
+	v.mu.Lock()
+	s := v.sess
+	v.mu.Unlock()
+	if s != nil {
+		s.end(endAnew)
+	}
 	select {
 	case v.again <- struct{}{}:
 	default:

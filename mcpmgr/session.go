@@ -260,7 +260,12 @@ func (s *session) initialize(ctx context.Context, version string) error {
 	if s.http != nil {
 		s.http.setLegacy(got)
 	}
-	return s.link.notify(ctx, "notifications/initialized", nil)
+	err = s.link.notify(ctx, "notifications/initialized", nil)
+	if _, refused := errors.AsType[*errStatus](err); refused {
+		s.log.Info("the server does not take notifications/initialized", "server", s.server, "why", err.Error())
+		return nil
+	}
+	return err
 }
 
 // capability reports whether the server declared caps[name], and caps[name][flag] is true.

@@ -1,0 +1,143 @@
+package mcpmgr
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// newHTTPClient makes a client with a pool of its own that goes to no other host.
+func newHTTPClient(endpoint *url.URL) *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext
+	t.MaxIdleConnsPerHost = 64
+	t.IdleConnTimeout = 60 * time.Second
+	t.MaxResponseHeaderBytes = 256 << 10
+	return &http.Client{
+		Transport: t,
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects || req.Method != via[0].Method || req.URL.Scheme != endpoint.Scheme || req.URL.Host != endpoint.Host {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		},
+	}
+}
+
+// rpcStatus is a JSON-RPC error with the HTTP status that it came with.
+type rpcStatus struct {
+	err    *jsonrpc.Error
+	status int
+}
+
+func (e *rpcStatus) Error() string { return e.err.Error() }
+func (e *rpcStatus) Unwrap() error { return e.err }
+
+func isRPC(err error) bool { _, ok := errors.AsType[*jsonrpc.Error](err); return ok }
+
+func describeType(typ string) string {
+	if typ == "" {
+		return "of no type"
+	}
+	return clipText(typ, 60)
+}
+
+// drain reads to the end of a stream whose reply is already here, so that its connection can be
+// used again; a stream that the server leaves open is dropped.
+func drain(body io.Reader, cancel context.CancelCauseFunc) {
+	timer := time.AfterFunc(drainTime, func() { cancel(nil) })
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, body, 64<<10)
+}
+
+func readCapped(body io.Reader, limit int) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
+	if len(raw) > limit {
+		return nil, &errTooLarge{fmt.Sprintf("the server's reply is over the limit of %d bytes", limit)}
+	}
+	if err != nil {
+		return nil, &errLost{&errConn{errors.New("the server's reply broke off")}}
+	}
+	return raw, nil
+}
+
+// refused turns a status of 300 and more into an error, a JSON-RPC one where the body holds it.
+func (l *httpLink) refused(req *request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusNotFound && !req.modern && req.method != "initialize" && l.hasSession() {
+		return &errNotSent{&errConn{errSessionGone}}
+	}
+	raw, err := readCapped(resp.Body, maxErrorBody)
+	if err == nil {
+		if m, perr := parseMessage(raw); perr == nil && m.response() && m.err != nil {
+			if _, rerr := l.reply(req, m, true); rerr == error(m.err) {
+				if resp.StatusCode != http.StatusUnauthorized {
+					return &rpcStatus{m.err, resp.StatusCode}
+				}
+			}
+		}
+	}
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized:
+		return &errAuth{"the server wants authorization (401), which starts only when you ask for it"}
+	case code == http.StatusForbidden:
+		return &errAuth{"the server refuses access (403)"}
+	case code < 400:
+		return &errStatus{code, "the server redirects " + redirectTarget(l.endpoint, resp) + ", which is not followed"}
+	default:
+		return &errStatus{code, "the server answers " + statusText(code)}
+	}
+}
+
+var errSessionGone = errors.New("the server ended the session")
+
+func (l *httpLink) hasSession() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session != ""
+}
+
+func statusText(code int) string {
+	if t := http.StatusText(code); t != "" {
+		return fmt.Sprintf("%d %s", code, t)
+	}
+	return strconv.Itoa(code)
+}
+
+func redirectTarget(from *url.URL, resp *http.Response) string {
+	to, err := resp.Location()
+	if err != nil || to.Host == from.Host && to.Scheme == from.Scheme {
+		return "(" + statusText(resp.StatusCode) + ")"
+	}
+	return "to " + clipText(to.Scheme+"://"+to.Host, 100)
+}
+
+// plainHTTPError drops the address, which may bear a secret, from the client's error.
+func plainHTTPError(err error) error {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
+		err = ue.Err
+	}
+	if oe, ok := errors.AsType[*net.OpError](err); ok && oe.Op == "dial" {
+		return fmt.Errorf("the server cannot be reached: %w", oe.Err)
+	}
+	return err
+}
+
+// encodeRequest writes a request; params go in verbatim.
+func encodeRequest(id int64, method string, params json.RawMessage) []byte {
+	var b builder
+	b.b.Grow(len(params) + 128)
+	b.add("jsonrpc", []byte(`"2.0"`)).add("id", strconv.AppendInt(nil, id, 10)).add("method", quoteString(method))
+	if params != nil {
+		b.add("params", params)
+	}
+	return b.bytes()
+}
