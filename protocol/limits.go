@@ -82,32 +82,53 @@ const (
 	InteractionTimeout = 24 * time.Hour
 )
 
-// Client Capabilities (wire protocol, 7).
+// Publishing Client Capabilities (wire protocol, 7.1). Texts count UTF-16 units.
 const (
-	MaxOffers               = 32
-	MaxServices             = 32
-	MaxToolsPerOffer        = 64
-	MaxTools                = 256
-	MaxManifestBytes        = 56 << 10
-	MaxSchemaBytes          = 32 << 10
-	MaxLabel                = 128
-	MaxOfferDescription     = 1024
-	MaxToolDescription      = 8192
-	MaxVersion              = 64
-	MaxName                 = 128
-	MaxActiveInvocations    = 8
-	InvocationTimeout       = 150 * time.Second
-	MaxProgressTotal        = 1024
-	MaxInlineResultBytes    = 40_960
-	ChunkThresholdBytes     = 32 << 10
-	MaxResultBytes          = 24 << 20
-	ChunkBytes              = 36_864
-	MaxCapabilityMessage    = 4096
-	MaxContentBlocks        = 256
-	MaxRetiredInvocations   = 1024
-	MaxModelText            = 200_000
-	MaxModelImages          = 4
+	MaxOffers           = 32
+	MaxServices         = 32
+	MaxToolsPerOffer    = 64
+	MaxTools            = 256      // of all offers together
+	MaxManifestBytes    = 56 << 10 // JSON of one client.capability.replace input
+	MaxSchemaBytes      = 32 << 10 // JSON of one inputSchema
+	MaxLabel            = 128
+	MaxOfferDescription = 1024
+	MaxToolDescription  = 8192
+	MaxVersion          = 64
+	MaxName             = 128 // of a tool, and of a serverId
+)
+
+// One invocation (wire protocol, 7.2).
+const (
+	// MaxActiveInvocations is per provider connection.
+	MaxActiveInvocations = 8
+	// InvocationTimeout runs from dispatch; only a pending form stops it.
+	InvocationTimeout = 150 * time.Second
+	// MaxProgressTotal is the largest total of steps.
+	MaxProgressTotal = 1024
+	// MaxInlineResultBytes bounds the JSON of a result in one frame; from
+	// ChunkThresholdBytes on the official client sends it in chunks.
+	MaxInlineResultBytes = 40_960
+	ChunkThresholdBytes  = 32 << 10
+	// MaxResultBytes bounds the JSON of a result in chunks, each of exactly
+	// ChunkBytes but for the last.
+	MaxResultBytes = 24 << 20
+	ChunkBytes     = 36_864
+	// MaxCapabilityMessage counts UTF-16 units of a rejection or failure.
+	MaxCapabilityMessage = 4096
+	// MaxContentBlocks bounds the content of a result.
+	MaxContentBlocks = 256
+	// MaxRetiredInvocations is how many ended ids a Host knows as such.
+	MaxRetiredInvocations = 1024
+	// MaxModelText counts characters of a result that a model sees, MaxModelImages
+	// its images.
+	MaxModelText   = 200_000
+	MaxModelImages = 4
+)
+
+// Who asks (form contract); a stored, projected text may be ProjectionGrowth
+// times its limit.
+const (
 	MaxRequesterNameBytes   = 256
 	MaxRequesterSourceBytes = 512
-	ProjectionGrowth        = 4 // a stored, projected text may be this many times its limit
+	ProjectionGrowth        = 4
 )

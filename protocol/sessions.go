@@ -166,6 +166,7 @@ type SessionCatalogQueryInput struct {
 // SessionCatalogQueryResult is a page, one session (nil when unknown), or the
 // news that the list changed and must be started over.
 type SessionCatalogQueryResult struct {
+	_                struct{}      `wire:"extra"`
 	Kind             string        `json:"kind" wire:"one=page|session|revision_changed"`
 	Revision         string        `json:"revision" wire:"for=page"`
 	Sessions         []SessionItem `json:"sessions" wire:"for=page,items=0:32"`
@@ -282,6 +283,7 @@ type ProjectItem struct {
 // ProjectCatalogQueryResult is a page of projects, or the news that the list
 // changed.
 type ProjectCatalogQueryResult struct {
+	_                struct{}      `wire:"extra"`
 	Kind             string        `json:"kind" wire:"one=page|revision_changed"`
 	View             string        `json:"view" wire:"for=page"`
 	Revision         string        `json:"revision" wire:"for=page"`

@@ -36,6 +36,7 @@ type SubscriptionTranscript struct {
 
 // SubscriptionOpenResult precedes every frame of its subscription.
 type SubscriptionOpenResult struct {
+	_                      struct{}                `wire:"extra"`
 	HostEpoch              string                  `json:"hostEpoch" wire:"plain"`
 	SubscriptionID         string                  `json:"subscriptionId" wire:"plain"`
 	NextSequence           int64                   `json:"nextSequence" wire:"min=0"`
