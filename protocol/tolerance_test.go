@@ -191,3 +191,38 @@ func TestErrorsNameNoValues(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownKeysInResults does the same with results: lists, items and what a
+// subscription opens with are shown; registrations and Interactions are acted on.
+func TestUnknownKeysInResults(t *testing.T) {
+	tolerant := map[Operation]bool{
+		OpHostStatus: true, OpSessionCatalogQuery: true, OpSessionCreate: true, OpProjectCatalogQuery: true, OpSubscriptionOpen: true,
+		OpTurnStart: true, OpTurnQuery: true, OpTurnStop: true, OpTranscriptPage: true, OpQueueRetract: true, OpTurnInterrupt: true,
+	}
+	seen := map[Operation]int{}
+	for file, lines := range readTranscripts(t) {
+		for _, r := range lines {
+			if r.Dir != "h2c" || r.Frame == nil {
+				continue
+			}
+			f, err := DecodeHostFrame(r.Frame, Dialect39)
+			resp, ok := f.(*Response)
+			if err != nil || !ok || !resp.OK || !resp.Operation.Typed() {
+				continue
+			}
+			if seen[resp.Operation]++; seen[resp.Operation] > 20 {
+				continue
+			}
+			v, _ := anyJSON(r.Frame)
+			frame := v.(map[string]any)
+			frame["result"] = plant(frame["result"])
+			planted, _ := json.Marshal(frame)
+			if _, err := DecodeHostFrame(planted, Dialect39); (err == nil) != tolerant[resp.Operation] {
+				t.Errorf("%s:%d %s: %v", file, r.line, resp.Operation, err)
+			}
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d operations", len(seen))
+	}
+}
