@@ -65,6 +65,9 @@ type Server struct {
 	bodies []string // of all messages
 	hold   map[int]chan struct{}
 	legacy bool
+
+	definition int             // of the tool, counted up by ChangeTool
+	listening  []chan struct{} // change notices that subscriptions wait for
 }
 
 // New makes a server with a script.
@@ -150,6 +153,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
+	if m.Method == "subscriptions/listen" {
+		s.note(m.Method)
+		s.listen(w, r, m.ID)
+		return
+	}
 	result := s.answer(r, m.ID, m.Method, m.Params)
 	if result == HangUp {
 		panic(http.ErrAbortHandler)
@@ -160,6 +168,41 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		member = `"error":` + result[6:]
 	}
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, member)
+}
+
+// ChangeTool gives the tool another definition and tells whoever listens.
+func (s *Server) ChangeTool() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.definition++
+	for _, ch := range s.listening {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// listen is a subscription: it acknowledges tool changes and tells each of them, until the client leaves.
+func (s *Server) listen(w http.ResponseWriter, r *http.Request, id json.RawMessage) {
+	changed := make(chan struct{}, 1)
+	s.mu.Lock()
+	s.listening = append(s.listening, changed)
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "text/event-stream")
+	notice := func(method, members string) {
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":%q,\"params\":{\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%s}%s}}\n\n", method, id, members)
+		http.NewResponseController(w).Flush()
+	}
+	notice("notifications/subscriptions/acknowledged", `,"notifications":{"toolsListChanged":true}`)
+	for {
+		select {
+		case <-changed:
+			notice("notifications/tools/list_changed", "")
+		case <-r.Context().Done():
+			return
+		}
+	}
 }
 
 func (s *Server) note(method string) {
@@ -178,10 +221,12 @@ func (s *Server) answer(r *http.Request, id json.RawMessage, method string, para
 		return `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}`
 	case "server/discover":
 		s.note(method)
-		return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"prompts":{},"resources":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"1"}},"ttlMs":0,"cacheScope":"public"}`
+		return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{},"resources":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"peer","version":"1"}},"ttlMs":0,"cacheScope":"public"}`
 	case "tools/list":
 		s.note(method)
-		return `{"resultType":"complete","tools":[{"name":"ask","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return fmt.Sprintf(`{"resultType":"complete","tools":[{"name":"ask","description":"definition %d","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`, s.definition)
 	case "tools/call", "prompts/get", "resources/read":
 		return s.leg(r, id, method, params)
 	}
