@@ -28,6 +28,7 @@ func runLines(ctx context.Context, o Options, why string) (Outcome, error) {
 	}
 	if tty.IsTerminal(o.In) {
 		lo.DropTyped = func() { tty.DropTyped(o.In) }
+		lo.Ready = func(ctx context.Context) error { return tty.WaitLine(ctx, o.In) }
 	}
 	app := lineapp.New(lo, started)
 

@@ -473,6 +473,11 @@ func TestTerminalLines(t *testing.T) {
 			t.Errorf("log:\n%s\noutput:\n%q", b, out)
 		}
 	})
+	t.Run("a form at the prompt", func(t *testing.T) {
+		t.Parallel()
+		c := inTerminal(t, "asking", "TERM=dumb", childOwn+"=").see("| Choose the deployment target")
+		c.type_("1\n").see("Field 2 of 3") // the first line counts: none was being read before
+	})
 	t.Run("interrupts", func(t *testing.T) {
 		t.Parallel()
 		c := inTerminal(t, "connected", "TERM=dumb").see("Session deploys")

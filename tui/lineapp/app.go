@@ -30,6 +30,9 @@ type Options struct {
 	// DropTyped throws away what was typed and not read yet, so that it cannot answer a form. nil where the
 	// input is no terminal; then nothing rings either.
 	DropTyped func()
+	// Ready waits until a line can be read, so that no read is under way when a form takes the prompt back. nil
+	// where the input is no terminal.
+	Ready func(context.Context) error
 }
 
 // ErrEnded is the end of the input. Nothing was answered by it.
@@ -200,6 +203,12 @@ func (a *app) readLine(ctx context.Context, prompt string, taken func() bool) (s
 	got := make(chan line, 1)
 	a.out.text("%s", prompt)
 	go func() {
+		if a.o.Ready != nil {
+			if err := a.o.Ready(lineCtx); err != nil {
+				got <- line{"", err}
+				return
+			}
+		}
 		s, err := a.lines.Read(lineCtx)
 		got <- line{s, err}
 	}()

@@ -20,6 +20,6 @@ func readable(f *os.File, d time.Duration) bool {
 		if err == unix.EINTR {
 			continue
 		}
-		return err == nil && n > 0 && fds[0].Revents&unix.POLLIN != 0
+		return err == nil && n > 0 && fds[0].Revents&(unix.POLLIN|unix.POLLHUP) != 0
 	}
 }
