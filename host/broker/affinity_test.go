@@ -73,11 +73,10 @@ func TestAffinitySession(t *testing.T) {
 	expect("superseded", r.where("s1", "j", "someone"), "P1'")
 	r.b.ForgetSession("s1")
 	expect("a forgotten session", r.where("s1", "k", "someone"), "operation_conflict")
-	if _, ok := r.b.BoundTo("s1", ContractOf(changed)); ok {
-		t.Error("a Turn that may not start bound its session")
-	}
-	if by, ok := r.b.BoundTo("s9", ContractOf(changed)); ok {
-		t.Errorf("s9 is bound to %v", by)
+	for _, session := range []string{"s1", "s9"} {
+		if p := r.b.bindings[session][ContractOf(changed)]; p != nil {
+			t.Errorf("a Turn that could not start bound %s to %v", session, p.identity)
+		}
 	}
 }
 

@@ -124,14 +124,6 @@ func (b *Broker) Revision() int64 { return b.revision }
 // Active returns the number of invocations that have not ended.
 func (b *Broker) Active() int { return len(b.invocations) }
 
-// ActiveOn returns the number of invocations of one connection that have not ended.
-func (b *Broker) ActiveOn(conn string) int {
-	if c := b.conns[conn]; c != nil {
-		return len(c.active)
-	}
-	return 0
-}
-
 // PhaseOf returns the phase of an invocation that was started; it is Retired for any that ended or never was.
 func (b *Broker) PhaseOf(invocation string) Phase {
 	if inv := b.invocations[invocation]; inv != nil {

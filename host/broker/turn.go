@@ -93,15 +93,6 @@ func (b *Broker) bind(session, contract string, p *provider) {
 	m[contract] = p
 }
 
-// BoundTo returns the principal and instance to which a session is bound for a contract.
-func (b *Broker) BoundTo(session, contract string) (Initiator, bool) {
-	p := b.bindings[session][contract]
-	if p == nil {
-		return Initiator{}, false
-	}
-	return Initiator{p.principal, p.instance}, true
-}
-
 // Tools lists what a Turn may call, in the order of publication.
 func (b *Broker) Tools(t Turn) []Tool {
 	tn := b.turns[t]
