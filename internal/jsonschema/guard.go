@@ -2,6 +2,7 @@ package jsonschema
 
 import (
 	"encoding/json"
+	"reflect"
 	"strconv"
 	"strings"
 )
@@ -47,19 +48,42 @@ func huge(n string) bool {
 }
 
 // maxPaths is how many subschemas one value may have to be held to.
-const maxPaths = 1 << 16
+const maxPaths = 1 << 12
 
 // costly reports whether references make a schema branch so often that checking
 // one small value takes forever: {"a":{"allOf":[b,b]},"b":{"allOf":[c,c]},…}.
 func costly(doc any) bool {
-	c := &counter{root: doc, known: map[string]int{}, open: map[string]bool{}}
-	return c.paths(doc) > maxPaths
+	c := &counter{root: doc, known: map[string]int{}, open: map[string]bool{}, counted: map[uintptr]int{}}
+	return c.anywhere(doc)
 }
 
 type counter struct {
-	root  any
-	known map[string]int
-	open  map[string]bool
+	root    any
+	known   map[string]int // by reference
+	open    map[string]bool
+	counted map[uintptr]int // by schema object
+}
+
+// anywhere reports whether any schema within v is costly.
+func (c *counter) anywhere(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		if c.paths(v) > maxPaths {
+			return true
+		}
+		for _, m := range v {
+			if c.anywhere(m) {
+				return true
+			}
+		}
+	case []any:
+		for _, m := range v {
+			if c.anywhere(m) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // inPlace are the keywords whose subschemas apply to the same value.
@@ -70,6 +94,10 @@ func (c *counter) paths(v any) int {
 	obj, ok := v.(map[string]any)
 	if !ok {
 		return 1
+	}
+	id := reflect.ValueOf(obj).Pointer()
+	if n, ok := c.counted[id]; ok {
+		return n
 	}
 	sum := 1
 	for _, key := range [...]string{"$ref", "$dynamicRef", "$recursiveRef"} {
@@ -91,6 +119,9 @@ func (c *counter) paths(v any) int {
 				}
 			}
 		}
+	}
+	if len(c.open) == 0 {
+		c.counted[id] = sum // not while a cycle is cut short
 	}
 	return sum
 }

@@ -61,6 +61,7 @@ func TestUnchecked(t *testing.T) {
 		{"not a schema", `{"type":"thing"}`, `{}`, "not a valid schema", ""},
 		{"huge number", `{"maximum":1e99999999}`, `1`, "too large", ""},
 		{"multiplying references", doubling, `"x"`, "multiply", ""},
+		{"multiplying references in a property", strings.Replace(doubling, `"$ref":"#/$defs/a40"}`, `"properties":{"a":{"items":{"$ref":"#/$defs/a40"}}}}`, 1), `{"a":["x"]}`, "multiply", ""},
 		{"JavaScript pattern", `{"type":"string","pattern":"(?=a)a"}`, `7`, "the pattern", "must be string"},
 		{"JavaScript pattern passes", `{"type":"string","pattern":"(?=a)a"}`, `"b"`, "the pattern", ""},
 		{"too large", `{"description":"` + strings.Repeat("x", MaxBytes) + `"}`, `1`, "larger than", ""},

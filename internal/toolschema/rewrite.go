@@ -98,6 +98,9 @@ func (r *rewriter) rootObject() ([]byte, error) {
 		}
 		defs = strictjson.AppendString(defs, r.queue[i].name)
 		defs = append(append(defs, ':'), copied...)
+		if len(defs) > MaxBytes {
+			return nil, strictjson.Bad("is over %d bytes with what it refers to", MaxBytes)
+		}
 	}
 	out = append(out, `,"$defs":{`...)
 	out = append(out, defs...)
