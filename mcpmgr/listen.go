@@ -17,8 +17,9 @@ const (
 	ackTime      = 10 * time.Second
 	relistenMin  = time.Second
 	relistenMax  = 30 * time.Second
-	streamTime   = 2 * time.Second       // for a legacy server's stream to begin
-	refreshPause = 50 * time.Millisecond // gathers a burst of notices into one refresh
+	streamTime   = 2 * time.Second        // for a legacy server's stream to begin
+	refreshPause = 50 * time.Millisecond  // gathers a burst of notices into one refresh
+	refreshRest  = 250 * time.Millisecond // between two refreshes, however many notices there are
 )
 
 // Why a server gives no change notices, as its panel says it.
@@ -302,6 +303,9 @@ func (s *session) refresher() {
 		if err := s.refreshTools(s.ctx); err != nil && s.ctx.Err() == nil {
 			s.log.Warn("the tools could not be listed again", "server", s.server, "why", describe(err))
 			s.warnTools("the tools could not be listed again: " + describe(err))
+		}
+		if sleep(s.ctx, refreshRest) != nil {
+			return
 		}
 	}
 }

@@ -154,7 +154,7 @@ type recentStates struct {
 	past   []*states
 }
 
-const keepPast = 32
+const keepPast = 8
 
 func (r *recentStates) begin(s *states) {
 	r.mu.Lock()
