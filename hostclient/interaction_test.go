@@ -350,3 +350,25 @@ func TestAnswerGivenUp(t *testing.T) {
 		p.silent()
 	})
 }
+
+// TestAnswerThatNeverLeft: one that still waited in line when the connection ended was not sent, and is not sent later.
+func TestAnswerThatNeverLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p, _ := showing(t, h, hostclient.ShowOptions{}, form("i1"))
+		for range protocol.MaxRequestsInFlight {
+			go v.Session(t.Context(), "s1")
+		}
+		synctest.Wait()
+		done := answering(v, "i1", "a")
+		synctest.Wait()
+		p.drop()
+		start := time.Now()
+		if got := <-done; hostclient.CodeOf(got.err) != hostclient.CodeNotConnected || time.Since(start) > time.Second {
+			t.Errorf("%v after %v", got.err, time.Since(start))
+		}
+		p = h.accepted()
+		p.opens("sub-2", snapshot("s1", form("i1")))
+		p.silent()
+	})
+}

@@ -1,6 +1,8 @@
 package hostclient_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -343,5 +345,38 @@ func TestPeek(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		p.silent()
+	})
+}
+
+// TestShowGivenUp: a subscription that opens after its caller has left is given back, and one that is asked for meanwhile
+// is another.
+func TestShowGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p := ready(t, h)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		left := make(chan error, 1)
+		go func() { left <- v.Show(ctx, "s1", hostclient.ShowOptions{}) }()
+		_, first := request[*protocol.SubscriptionOpenInput](p)
+		if err := <-left; !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		shown := make(chan error, 1)
+		go func() { shown <- v.Show(t.Context(), "s1", hostclient.ShowOptions{}) }()
+		_, second := request[*protocol.SubscriptionOpenInput](p)
+		open := func(id, sub string) {
+			p.answer(id, protocol.OpSubscriptionOpen, &protocol.SubscriptionOpenResult{HostEpoch: p.h.epoch, SubscriptionID: sub,
+				NextSequence: 1, Snapshot: revision(int64(len(sub))), ActiveAssistantStreams: []protocol.AssistantStream{}})
+		}
+		open(first, "late")
+		p.closesSub("late")
+		open(second, "in time")
+		if err := <-shown; err != nil {
+			t.Error(err)
+		}
+		if e := await[hostclient.SessionOpened](t, v, nil); e.Again || e.Snapshot.ProjectionRevision != int64(len("in time")) {
+			t.Errorf("%+v", e)
+		}
 	})
 }
