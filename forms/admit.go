@@ -14,8 +14,12 @@ func (f Form) Admit(lim Limits) error {
 	if errs := f.admit(lim); len(errs) > 0 {
 		return errs
 	}
-	_, err := f.room(lim)
-	return err.Err()
+	open, errs := f.room(lim)
+	if len(errs) == 0 && open < defaultLength {
+		_, err := f.settle(open, lim)
+		return err
+	}
+	return errs.Err()
 }
 
 // Fit admits f and settles what the server left open: each text field without
@@ -31,6 +35,14 @@ func (f Form) Fit(lim Limits) (Form, error) {
 	if len(errs) > 0 {
 		return Form{}, errs
 	}
+	return f.settle(open, lim)
+}
+
+// settle states the length of every text field, open where there was none. A
+// form that is so close to the limit of a request that the lengths do not go
+// in stays as it is where open is what a reader assumes anyway, and is refused
+// where it is less.
+func (f Form) settle(open int, lim Limits) (Form, error) {
 	out := f
 	out.Fields = make([]Field, len(f.Fields))
 	for i, fd := range f.Fields {
@@ -43,9 +55,6 @@ func (f Form) Fit(lim Limits) (Form, error) {
 		}
 		out.Fields[i] = fd
 	}
-	// The lengths that were added may be what takes the request over its
-	// limit; they can be left out again, since they are also what a reader
-	// assumes.
 	if size := sizeOf(out.append); size > lim.Request {
 		if open == defaultLength {
 			return f, nil

@@ -244,3 +244,28 @@ func TestAdmitForeignMembers(t *testing.T) {
 		t.Error("a message that is not UTF-8 is admitted")
 	}
 }
+
+// TestFullRequest: a form so close to the limit of a request that the lengths
+// do not go in is sent without them where a reader assumes the same, and is
+// refused where they had to fall.
+func TestFullRequest(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		lim  Limits
+		ok   bool
+	}{{"ours", OurLimits(), true}, {"foreign", ForeignLimits(), false}} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := texts(8)
+			f.Message = ""
+			tc.lim.Request = 4096
+			f.Message = strings.Repeat("m", tc.lim.Request-len(f.append(nil)))
+			fit, err := f.Fit(tc.lim)
+			if (err == nil) != tc.ok || (f.Admit(tc.lim) == nil) != tc.ok {
+				t.Fatalf("%d bytes: Fit says %v, Admit %v", len(f.append(nil)), err, f.Admit(tc.lim))
+			}
+			if tc.ok && (fit.Fields[0].MaxLength != nil || len(fit.append(nil)) > tc.lim.Request) {
+				t.Error("the form grew over the limit")
+			}
+		})
+	}
+}
