@@ -109,6 +109,10 @@ func (p *player) step(ctx context.Context, s Step) error {
 		return fmt.Errorf("%s before run: no program is running", s.Verb)
 	}
 	switch s.Verb {
+	case VerbType, VerbKey, VerbPaste:
+		p.rest(ctx)
+	}
+	switch s.Verb {
 	case VerbType:
 		return p.typeText(ctx, s.Text)
 	case VerbKey:
@@ -129,7 +133,7 @@ func (p *player) step(ctx context.Context, s Step) error {
 			p.clock.Move(s.Duration)
 			return p.settle(ctx)
 		}
-		return p.screen.WaitText(ctx, s.Text)
+		return p.waitText(ctx, s.Text)
 	case VerbWaitForm:
 		return p.await(ctx, "a form", func(w tui.Watched) bool { return w.Form })
 	case VerbSnapshot:
@@ -206,6 +210,32 @@ func (p *player) await(ctx context.Context, what string, ok func(tui.Watched) bo
 	return nil
 }
 
+// waitText waits for a text on the screen, as long as there is a program that could show it.
+func (p *player) waitText(ctx context.Context, text string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	ended := p.ended
+	go func() { // ends with ctx
+		select {
+		case <-ended:
+			cancel(fmt.Errorf("the program ended (exit code %d)", p.exit))
+		case <-ctx.Done():
+		}
+	}()
+	return p.screen.WaitText(ctx, text)
+}
+
+// restTime is how long keys wait for a program that is busy. A script may press keys while a tool runs; everything else
+// is over long before.
+const restTime = 3 * time.Second
+
+// rest gives the program the time to finish what the keys before have begun, as a person would.
+func (p *player) rest(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, restTime)
+	defer cancel()
+	p.still(ctx, 20*time.Millisecond)
+}
+
 // typeText sends a text character by character, as fingers do: what comes at once is taken for a paste or for an
 // input method.
 func (p *player) typeText(ctx context.Context, text string) error {
@@ -254,20 +284,29 @@ func (p *player) size(ctx context.Context, w, h int) error {
 // settle waits until nothing is in flight and the screen shows the program's last frame. A key that was sent
 // shortly before may still be on its way, so what holds must hold a moment later, too.
 func (p *player) settle(ctx context.Context) error {
-	const still = 80 * time.Millisecond
-	for quiet := time.Duration(0); quiet < still; {
-		before := p.watched()
-		if before.Frame != "" && !before.Busy && plain(before.Frame) == p.screen.Text() {
-			quiet += 10 * time.Millisecond
+	err := p.still(ctx, 80*time.Millisecond)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("the program does not come to rest: %w; the screen is:\n%s", context.Cause(ctx), p.screen.Text())
+	}
+	return err
+}
+
+// still waits until the program was at rest for some time.
+func (p *player) still(ctx context.Context, want time.Duration) error {
+	const step = 10 * time.Millisecond
+	for quiet := time.Duration(0); quiet < want; {
+		now := p.watched()
+		if now.Frame != "" && !now.Busy && plain(now.Frame) == p.screen.Text() {
+			quiet += step
 		} else {
 			quiet = 0
 		}
 		select {
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(step):
 		case <-p.ended:
 			return fmt.Errorf("the program ended (exit code %d)", p.exit)
 		case <-ctx.Done():
-			return fmt.Errorf("the program does not come to rest: %w; the screen is:\n%s", context.Cause(ctx), p.screen.Text())
+			return context.Cause(ctx)
 		}
 	}
 	return nil

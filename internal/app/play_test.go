@@ -1,0 +1,110 @@
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var updatePlay = os.Getenv("ASKBACK_UPDATE_PLAY") != ""
+
+func copyTo(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The deploy journey has the same frames in every run. ASKBACK_PLAY_RUNS says how many there are.
+func TestPlayDeploy(t *testing.T) {
+	script, err := filepath.Abs("testdata/play/deploy.play")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	if updatePlay {
+		if r := w.run("play", script, "--update"); r.code != 0 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	runs := 2
+	if n, err := strconv.Atoi(os.Getenv("ASKBACK_PLAY_RUNS")); err == nil {
+		runs = n
+	}
+	for i := range runs {
+		cmd := w.command("play", script)
+		cmd.Env = append(cmd.Env, "TZ=Asia/Kolkata", "LANG=C.UTF-8")
+		if r := w.wait(cmd); r.code != 0 {
+			t.Fatalf("run %d: exit %d\n%s", i+1, r.code, r.stderr)
+		}
+	}
+}
+
+// A changed label makes a script fail, with the rows that differ.
+func TestPlayMismatchIsReadable(t *testing.T) {
+	w := newWorld(t)
+	script := w.path("deploy.play")
+	copyTo(t, "testdata/play/deploy.play", script)
+	frames, err := filepath.Glob("testdata/play/deploy/*.txt")
+	if err != nil || len(frames) == 0 {
+		t.Fatalf("no frames: %v", err)
+	}
+	for _, f := range frames {
+		copyTo(t, f, filepath.Join(w.path("deploy"), filepath.Base(f)))
+	}
+	form := filepath.Join(w.path("deploy"), "form.txt")
+	data, err := os.ReadFile(form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(form, []byte(strings.Replace(string(data), "( ) production", "( ) moon", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := w.run("play", script)
+	if r.code != 1 || !strings.Contains(r.stderr, " - ▌   ( ) moon\n + ▌   ( ) production") || !strings.Contains(r.stderr, "line 8") {
+		t.Errorf("exit %d\n%s", r.code, r.stderr)
+	}
+}
+
+// The example is what it says: a server, a script, frames.
+func TestExampleGreeter(t *testing.T) {
+	script, err := filepath.Abs("../../examples/greeter/greet.play")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := newWorld(t).command("play", script)
+	for _, kv := range os.Environ() { // the toolchain's folders
+		if strings.HasPrefix(kv, "HOME=") || strings.HasPrefix(kv, "GO") || strings.HasPrefix(kv, "XDG_CACHE") {
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	w := newWorld(t)
+	if r := w.wait(cmd); r.code != 0 {
+		t.Fatalf("exit %d\n%s", r.code, r.stderr)
+	}
+}
+
+func TestPlayErrors(t *testing.T) {
+	w := newWorld(t)
+	for script, want := range map[string]string{
+		"fly":                            "is no command",
+		"snapshot x":                     "before run",
+		"run demo\nsnapshot x":           "no golden frame",
+		"run demo\nrun demo":             "running already",
+		"run --config gone.json\nwait x": "ended",
+	} {
+		r := w.run("play", w.write("x.play", script))
+		if r.code == 0 || !strings.Contains(r.stderr, want) {
+			t.Errorf("%q: %+v", script, r)
+		}
+	}
+}
