@@ -1,589 +1,114 @@
 package testhost39
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
-	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
+	"askback/internal/hostsuite/replay"
 	"askback/internal/memnet"
-	"askback/protocol"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// line is one line of a transcript.
-type line struct {
-	Conn  string          `json:"conn"`
-	Dir   string          `json:"dir"`
-	Event string          `json:"event"`
-	Code  int             `json:"code"`
-	Raw   *string         `json:"raw"`
-	Frame json.RawMessage `json:"frame"`
-
-	n int
-}
-
 type object_ = map[string]any
 
-// recordedProject is the project of the recordings.
-const recordedProject = "c74b84cd-1cd9-486e-96f7-eefd7d77a6d4"
-
-// replays are the recordings that can be played again, with the connections
-// whose client destroyed its socket at the end, and credentials that are not an
-// ordinary publishing client's.
-var replays = map[string]struct {
-	leaves []string
-	creds  map[string]Credential
-	until  int      // the last line that is played, 0 for all
-	skip   [2]int   // lines that are left out, from and to
-	except []string // connections that are left out
-	chunks int      // the line after which the chunks go, which were too large to record
+// replays are the recordings that this Host can be held to, with the
+// credentials that are not an ordinary publishing client's.
+var replays = []struct {
+	replay.Case
+	creds map[string]Credential
 }{
-	"01-ask-mode-boundary-refusal.jsonl": {},
-	"02-happy-call-bypass.jsonl":         {},
-	"03-trusted-capability-provider.jsonl": {creds: map[string]Credential{
+	{Case: replay.Case{File: "01-ask-mode-boundary-refusal.jsonl"}},
+	{Case: replay.Case{File: "02-happy-call-bypass.jsonl"}},
+	{Case: replay.Case{File: "03-trusted-capability-provider.jsonl"}, creds: map[string]Credential{
 		"P": {Principal: "p", Kind: CapabilityProvider}, "A": {Principal: "a"},
 	}},
-	"04-chunked-result.jsonl":                 {until: 81, chunks: 42}, // then frames too large to record
-	"05-cancel-accepted.jsonl":                {},
-	"05-cancel-chunks.jsonl":                  {},
-	"05-cancel-dispatched.jsonl":              {},
-	"06-provider-disconnect-accepted.jsonl":   {leaves: []string{"P"}},
-	"06-provider-disconnect-dispatched.jsonl": {leaves: []string{"P"}},
-	"07-rejected-and-failed.jsonl":            {},
-	"08-provider-protocol-violations.jsonl":   {},
-	"09-question-interaction.jsonl":           {},
-	"10-sandbox-boundary-interaction.jsonl":   {},
-	"11-bad-handshakes.jsonl": {
-		leaves: []string{"ok", "unknown-key", "clientInstanceId-spaces", "generation", "ping", "bare-question-mark", "protocol-0-5", "composition-missing"},
-		// Messages that are recorded as a description only.
-		except: []string{"binary", "not-json", "empty-text", "newline-suffix", "two-messages-in-one", "oversize-786433", "exact-786432", "invalid-utf8", "fragmented-3", "silent"},
-	},
-	"12-request-envelope.jsonl": {
-		leaves: []string{"ok", "requestId-128-any-chars", "requestId-reuse-after-done", "unauthorized-operation", "unauthorized-host-path",
+	{Case: replay.Case{File: "04-chunked-result.jsonl", Until: 81, Chunks: 42}}, // then frames too large to record
+	{Case: replay.Case{File: "05-cancel-accepted.jsonl"}},
+	{Case: replay.Case{File: "05-cancel-chunks.jsonl"}},
+	{Case: replay.Case{File: "05-cancel-dispatched.jsonl"}},
+	{Case: replay.Case{File: "06-provider-disconnect-accepted.jsonl", Leaves: []string{"P"}}},
+	{Case: replay.Case{File: "06-provider-disconnect-dispatched.jsonl", Leaves: []string{"P"}}},
+	{Case: replay.Case{File: "07-rejected-and-failed.jsonl"}},
+	{Case: replay.Case{File: "08-provider-protocol-violations.jsonl"}},
+	{Case: replay.Case{File: "09-question-interaction.jsonl"}},
+	{Case: replay.Case{File: "10-sandbox-boundary-interaction.jsonl"}},
+	{Case: replay.Case{
+		File:   "11-bad-handshakes.jsonl",
+		Leaves: []string{"ok", "unknown-key", "clientInstanceId-spaces", "generation", "ping", "bare-question-mark", "protocol-0-5", "composition-missing"},
+		// Messages that are recorded as a description only, and a silence of 5 s; see TestMessages.
+		Except: []string{"binary", "not-json", "empty-text", "newline-suffix", "two-messages-in-one", "oversize-786433", "exact-786432", "invalid-utf8", "fragmented-3", "silent"},
+	}},
+	{Case: replay.Case{
+		File: "12-request-envelope.jsonl",
+		Leaves: []string{"ok", "requestId-128-any-chars", "requestId-reuse-after-done", "unauthorized-operation", "unauthorized-host-path",
 			"get-unknown-session", "list_continue-stale-revision", "replace-64-tools", "replace-cwd-without-right", "replace-proxy-name-collision",
 			"64-in-flight", "64-in-flight+host.status"},
 		// This Host answers at once, so that nothing is ever in flight for long.
-		except: []string{"65-in-flight", "200-in-flight", "duplicate-in-flight-requestId"},
-	},
-	"18-concurrency-affinity.jsonl":              {creds: map[string]Credential{"cwd": {Principal: "owner", Publish: true, HostPaths: true}}},
-	"27-toolcallid-and-content-strictness.jsonl": {leaves: []string{"displayText"}, except: []string{"text-48KiB+1"}},
-	"28-provider-retry.jsonl":                    {},
-	"13-turn-and-message-operations.jsonl":       {},
-	"14-session-catalog.jsonl":                   {skip: [2]int{16, 18}}, // pages of a catalog that was there before
-	"15-transcript-paging.jsonl":                 {skip: [2]int{84, 91}}, // pages of rows of other sizes
-	"17-registration-lifecycle.jsonl":            {},
+		Except: []string{"65-in-flight", "200-in-flight", "duplicate-in-flight-requestId"},
+	}},
+	{Case: replay.Case{File: "13-turn-and-message-operations.jsonl"}},
+	{Case: replay.Case{File: "14-session-catalog.jsonl", Skip: []int{16, 18}}},   // pages of a catalog that was there before
+	{Case: replay.Case{File: "15-transcript-paging.jsonl", Skip: []int{84, 91}}}, // pages of rows of other sizes; see TestPages
+	{Case: replay.Case{File: "17-registration-lifecycle.jsonl"}},
+	{Case: replay.Case{File: "18-concurrency-affinity.jsonl"}, creds: map[string]Credential{"cwd": {Principal: "owner", Publish: true, HostPaths: true}}},
+	{Case: replay.Case{File: "27-toolcallid-and-content-strictness.jsonl", Leaves: []string{"displayText"}, Except: []string{"text-48KiB+1"}}},
+	{Case: replay.Case{File: "28-provider-retry.jsonl"}},
 }
 
-// TestReplay plays what recorded clients sent, and wants what the real Host
-// answered: every response and capability frame, the tool events, the states of
-// Turns and Interactions, and how each connection ended.
+// TestReplay holds this Host to what the real one was recorded doing.
 func TestReplay(t *testing.T) {
-	for file, how := range replays {
-		t.Run(file, func(t *testing.T) {
+	for _, r := range replays {
+		t.Run(r.File, func(t *testing.T) {
 			t.Parallel()
-			lines := readLines(t, file)
-			l := memnet.Listen("host")
+			r.File = filepath.Join("..", "..", "testdata", "transcripts", r.File)
 			tokens := map[string]Credential{"ordinary": {Principal: "owner", Publish: true}}
-			for conn, cred := range how.creds {
+			for conn, cred := range r.creds {
 				tokens[conn] = cred
 			}
-			h := New(Options{Tokens: tokens, ProjectID: recordedProject, ProjectName: "maka-proj"})
+			h := New(Options{Tokens: tokens, ProjectID: replay.Project, ProjectName: "maka-proj"})
+			l := memnet.Listen("host")
 			served := make(chan error, 1)
 			go func() { served <- h.Serve(l) }()
-			p := &player{t: t, h: h, l: l, creds: how.creds, leaves: how.leaves, conns: map[string]*client{}, ids: map[string]string{}}
 			defer func() {
-				for _, c := range p.conns {
-					c.leave()
-				}
 				h.Close()
 				if err := <-served; err != nil {
 					t.Error(err)
 				}
 			}()
-			for _, ln := range lines {
-				if how.until > 0 && ln.n > how.until {
-					break
-				}
-				if slices.Contains(how.except, ln.Conn) {
-					continue
-				}
-				if how.skip[0] <= ln.n && ln.n <= how.skip[1] {
-					continue
-				}
-				if err := p.play(ln); err != nil {
-					t.Fatalf("%s:%d %s: %v", file, ln.n, ln.Conn, err)
-				}
-				if ln.n == how.chunks {
-					p.sendChunks(p.conns[ln.Conn])
-				}
-			}
-			if p.compared < 5 {
-				t.Errorf("only %d frames were compared", p.compared)
-			}
+			replay.Play(t, r.Case, replay.Target{
+				Dial: func(conn string) (*websocket.Conn, error) {
+					token := "ordinary"
+					if _, ok := r.creds[conn]; ok {
+						token = conn
+					}
+					d := websocket.Dialer{NetDialContext: l.DialContext}
+					ws, _, err := d.DialContext(context.Background(), "ws://host/runtime-host", http.Header{"Authorization": {"Bearer " + token}})
+					return ws, err
+				},
+				Gone: h.left,
+			})
 		})
 	}
 }
 
-func readLines(t *testing.T, file string) (lines []line) {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "transcripts", file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := bufio.NewScanner(bytes.NewReader(data))
-	s.Buffer(nil, 4<<20)
-	for n := 1; s.Scan(); n++ {
-		ln := line{n: n}
-		if err := json.Unmarshal(s.Bytes(), &ln); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, ln)
-	}
-	return lines
-}
-
-// player holds a recording against a live Host.
-type player struct {
-	t        *testing.T
-	h        *Host
-	l        *memnet.Listener
-	creds    map[string]Credential
-	leaves   []string
-	conns    map[string]*client
-	ids      map[string]string // recorded id → live id
-	compared int
-	start    protocol.CapabilityResultStart // the last that was sent
-}
-
-// client is a live connection and what came on it, sorted by what it is.
-type client struct {
-	ws *websocket.Conn
-
-	mu     sync.Mutex
-	news   chan struct{} // closed and replaced when something came
-	items  map[string][]object_
-	closed bool
-	code   int
-}
-
-func (p *player) dial(name string) (*client, error) {
-	token := "ordinary"
-	if _, ok := p.creds[name]; ok {
-		token = name
-	}
-	d := websocket.Dialer{NetDialContext: p.l.DialContext, ReadBufferSize: 64 << 10}
-	ws, _, err := d.DialContext(context.Background(), "ws://host/runtime-host", http.Header{"Authorization": {"Bearer " + token}})
-	if err != nil {
-		return nil, err
-	}
-	c := &client{ws: ws, items: map[string][]object_{}, news: make(chan struct{})}
-	go c.read()
-	return c, nil
-}
-
-func (c *client) read() {
-	for {
-		_, data, err := c.ws.ReadMessage()
-		c.mu.Lock()
-		if err != nil {
-			c.closed, c.code = true, websocket.CloseAbnormalClosure
-			if e, ok := errors.AsType[*websocket.CloseError](err); ok {
-				c.code = e.Code
-			}
-			if errors.Is(err, net.ErrClosed) {
-				c.code = 0
-			}
-		} else {
-			var f object_
-			if json.Unmarshal(data, &f) == nil {
-				key := sortKey(f)
-				c.items[key] = append(c.items[key], f)
-			}
-		}
-		close(c.news)
-		c.news = make(chan struct{})
-		c.mu.Unlock()
-		if err != nil {
-			return
-		}
-	}
-}
-
-// sortKey says in which queue a frame is compared.
-func sortKey(f object_) string {
-	if id, ok := f["requestId"].(string); ok {
-		return "response " + id
-	}
-	kind, _ := f["kind"].(string)
-	switch {
-	case strings.HasPrefix(kind, "client.capability.registration"):
-		return kind // its place among the others is not compared
-	case kind == "client.capability.call":
-		return kind // in the order in which they come
-	case strings.HasPrefix(kind, "client.capability."):
-		return "capability " + fmt.Sprint(f["invocationId"])
-	case kind == "subscription.session_event":
-		return fmt.Sprint("event ", f["subscriptionId"])
-	}
-	return kind
-}
-
-// take waits for the next frame of a queue that want accepts, and drops those
-// before it.
-func (c *client) take(match func(key string) bool, want func(object_) bool) (object_, error) {
-	deadline := time.After(3 * time.Second)
-	for {
-		c.mu.Lock()
-		news := c.news
-		for key, list := range c.items {
-			if !match(key) {
-				continue
-			}
-			for i, f := range list {
-				if want == nil || want(f) {
-					c.items[key] = list[i+1:]
-					if key == "client.capability.call" || strings.HasPrefix(key, "event ") {
-						c.items[key] = append(slices.Clone(list[:i]), list[i+1:]...)
-					}
-					c.mu.Unlock()
-					return f, nil
-				}
-			}
-		}
-		closed := c.closed
-		c.mu.Unlock()
-		if closed {
-			return nil, errors.New("the connection ended before the expected frame")
-		}
-		select {
-		case <-news:
-		case <-deadline:
-			return nil, errors.New("the expected frame did not come")
-		}
-	}
-}
-
-func (c *client) leave() {
-	_ = c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second))
-	_ = c.ws.Close()
-	for {
-		c.mu.Lock()
-		closed, news := c.closed, c.news
-		c.mu.Unlock()
-		if closed {
-			return
-		}
-		<-news
-	}
-}
-
-func (p *player) play(ln line) error {
-	switch {
-	case ln.Event == "upgrade_ok":
-		c, err := p.dial(ln.Conn)
-		if err != nil {
-			return err
-		}
-		p.conns[ln.Conn] = c
-		return nil
-	case ln.Event == "close":
-		return p.ended(ln)
-	case ln.Raw != nil && p.conns[ln.Conn] != nil && json.Valid([]byte(strings.Trim(*ln.Raw, "{"))) || (ln.Raw != nil && *ln.Raw == "{"):
-		_ = p.conns[ln.Conn].ws.WriteMessage(websocket.TextMessage, []byte(*ln.Raw))
-		return nil
-	case ln.Frame == nil || ln.Event != "":
-		return nil
-	}
-	c := p.conns[ln.Conn]
-	if c == nil {
-		return nil
-	}
-	if ln.Dir == "c2h" {
-		var v any
-		if err := json.Unmarshal(ln.Frame, &v); err != nil {
-			return err
-		}
-		data, _ := json.Marshal(p.substitute(v))
-		if start, err := protocol.DecodeClientFrame(data, protocol.Dialect39); err == nil {
-			if start, ok := start.(*protocol.CapabilityResultStart); ok {
-				p.start = *start
-			}
-		}
-		_ = c.ws.WriteMessage(websocket.TextMessage, data) // the Host may have dropped us already
-		return nil
-	}
-	var f object_
-	if err := json.Unmarshal(ln.Frame, &f); err != nil {
-		return err
-	}
-	return p.expect(c, f)
-}
-
-// sendChunks sends what the last result_start announced.
-func (p *player) sendChunks(c *client) {
-	const frame = `{"content":[{"type":"text","text":""}]}`
-	text := strings.Repeat("x", p.start.ByteLength-len(frame))
-	result := []byte(strings.Replace(frame, `""`, `"`+text+`"`, 1))
-	for i := range p.start.ChunkCount {
-		data := result[i*protocol.ChunkBytes : min(len(result), (i+1)*protocol.ChunkBytes)]
-		f, err := protocol.Encode(&protocol.CapabilityResultChunk{InvocationID: p.start.InvocationID, Index: i, Data: data}, protocol.Dialect39)
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		_ = c.ws.WriteMessage(websocket.TextMessage, f)
-	}
-}
-
-// substitute puts live ids for recorded ones.
-func (p *player) substitute(v any) any {
-	switch v := v.(type) {
-	case string:
-		if live, ok := p.ids[v]; ok {
-			return live
-		}
-	case object_:
-		out := make(object_, len(v))
-		for k, m := range v {
-			out[k] = p.substitute(m)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, m := range v {
-			out[i] = p.substitute(m)
-		}
-		return out
-	}
-	return v
-}
-
-// ended compares how a connection ended.
-func (p *player) ended(ln line) error {
-	c := p.conns[ln.Conn]
-	if c == nil {
-		return nil
-	}
-	delete(p.conns, ln.Conn)
-	hostEnds := ln.Code != websocket.CloseNormalClosure && !slices.Contains(p.leaves, ln.Conn)
-	if !hostEnds {
-		c.leave()
-		return p.gone()
-	}
-	_, err := c.take(func(string) bool { return false }, nil)
-	c.mu.Lock()
-	closed, code := c.closed, c.code
-	c.mu.Unlock()
-	c.leave()
-	if !closed || code != ln.Code {
-		return fmt.Errorf("ended with %d, not %d: %v", code, ln.Code, err)
-	}
-	p.compared++
-	return nil
-}
-
-// gone waits until the Host has noticed that a connection left.
-func (p *player) gone() error {
-	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
-		p.h.mu.Lock()
-		n := len(p.h.conns)
-		p.h.mu.Unlock()
-		if n == len(p.conns) {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("the Host has %d connections, not %d", n, len(p.conns))
-		}
-	}
-}
-
-// expect waits for what a recorded frame stands for, and compares it.
-func (p *player) expect(c *client, f object_) error {
-	key := sortKey(p.substitute(f).(object_))
-	kind, _ := f["kind"].(string)
-	switch {
-	case kind == "subscription.session_projection":
-		return p.expectState(c, f)
-	case kind == "subscription.session_event":
-		return p.expectEvent(c, f)
-	case strings.HasPrefix(key, "response "), strings.HasPrefix(key, "capability "), kind == "accepted", kind == "incompatible", kind == "client.capability.registration_release", kind == "client.capability.call", kind == "subscription.closed":
-		var want func(object_) bool
-		if kind == "client.capability.call" {
-			want = func(g object_) bool { return reflect.DeepEqual(g["arguments"], f["arguments"]) } // parallel ones in any order
-		}
-		live, err := c.take(func(k string) bool { return k == key }, want)
-		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
-		return p.compare(f, live)
-	}
-	return nil
-}
-
-func (p *player) unclaimed(id any) bool {
-	for _, live := range p.ids {
-		if live == id {
-			return false
-		}
-	}
-	return true
-}
-
-// expectState waits until the live state is as far as the recorded one: a Turn
-// that has ended, an Interaction that is pending or gone.
-func (p *player) expectState(c *client, f object_) error {
-	snap := f["snapshot"].(object_)
-	turn, _ := snap["rootTurn"].(object_)
-	pending := snap["interactions"].(object_)["pending"].([]any)
-	terminal := turn != nil && turn["terminalEventId"] != nil
-	if turn == nil || (!terminal && len(pending) == 0 && p.known(turn["runId"])) {
-		return nil
-	}
-	if terminal && p.known(turn["terminalEventId"]) {
-		return nil // the same end, told again
-	}
-	live, err := c.take(func(k string) bool { return k == "subscription.session_projection" }, func(g object_) bool {
-		s := g["snapshot"].(object_)
-		have, _ := s["rootTurn"].(object_)
-		if have == nil || (p.known(turn["runId"]) && have["runId"] != p.substitute(turn["runId"])) || (!p.known(turn["runId"]) && !p.unclaimed(have["runId"])) {
-			return false
-		}
-		return (have["terminalEventId"] != nil) == terminal && len(s["interactions"].(object_)["pending"].([]any)) == len(pending)
-	})
-	if err != nil {
-		return fmt.Errorf("state %v: %w", turn["status"], err)
-	}
-	s := live["snapshot"].(object_)
-	if !terminal {
-		p.ids[fmt.Sprint(turn["runId"])] = fmt.Sprint(s["rootTurn"].(object_)["runId"])
-		for i, rec := range pending {
-			if err := p.compare(rec, s["interactions"].(object_)["pending"].([]any)[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return p.compare(turn, s["rootTurn"])
-}
-
-func (p *player) known(id any) bool {
-	_, ok := p.ids[fmt.Sprint(id)]
-	return ok
-}
-
-// expectEvent compares tool events call by call.
-func (p *player) expectEvent(c *client, f object_) error {
-	event := f["event"].(object_)
-	rec := "use " + fmt.Sprint(event["toolUseId"])
-	live, err := c.take(func(k string) bool {
-		return strings.HasPrefix(k, fmt.Sprint("event ", p.substitute(f["subscriptionId"])))
-	}, func(g object_) bool {
-		e := g["event"].(object_)
-		if e["type"] != event["type"] || e["chunk"] != event["chunk"] {
-			return false
-		}
-		if use, ok := p.ids[rec]; ok {
-			return e["toolUseId"] == use
-		}
-		return e["type"] == "tool_start" && e["toolName"] == event["toolName"]
-	})
-	if err != nil {
-		return fmt.Errorf("%v of %v: %w", event["type"], event["toolName"], err)
-	}
-	p.ids[rec] = fmt.Sprint(live["event"].(object_)["toolUseId"])
-	return p.compare(event, live["event"])
-}
-
-// minted are the keys whose values the Host makes up; pairs of them are learnt.
-var minted = map[string]bool{
-	"rootId": true, "hostEpoch": true, "connectionId": true, "subscriptionId": true, "runId": true, "turnId": true,
-	"invocationId": true, "interactionId": true, "terminalEventId": true, "entryId": true, "nextCursor": true, "revision": true,
-	"actualRevision": true, "expectedRevision": true, "toolUseId": true,
-}
-
-// volatile are the keys that differ from run to run, or that a recording of a
-// Host with another past cannot share.
-var volatile = map[string]bool{
-	"ts": true, "createdAt": true, "lastUsedAt": true, "statusUpdatedAt": true, "committedAt": true, "durationMs": true, "id": true,
-	"operationId": true, "stepId": true, "toolCallId": true, "sequence": true, "projectionRevision": true, "metadataRevision": true,
-	"queueRevision": true, "connections": true, "activeOperations": true, "activeResidencies": true, "transcript": true, "snapshot": true,
-	"sessions": true, "hasUnread": true, "lastMessageAt": true, "lastMessagePreview": true, "connectionLocked": true, "liveRunState": true,
-	"fragments": true, "nextCursor": true, "rawBytes": true, "throughSequence": true, "activeAssistantStreams": true, "status": false,
-}
-
-// compare holds a live value to a recorded one and learns ids from it.
-func (p *player) compare(rec, live any) error {
-	p.compared++
-	return p.same("", "", rec, live)
-}
-
-func (p *player) same(path, key string, rec, live any) error {
-	if volatile[key] {
-		return nil
-	}
-	switch r := rec.(type) {
-	case object_:
-		l, ok := live.(object_)
-		if !ok {
-			return fmt.Errorf("%s: %v, not an object", path, live)
-		}
-		for k, m := range r {
-			if _, has := l[k]; !has && !volatile[k] {
-				return fmt.Errorf("%s.%s is missing", path, k)
-			}
-			if err := p.same(path+"."+k, k, m, l[k]); err != nil {
-				return err
-			}
-		}
-		for k := range l {
-			if _, has := r[k]; !has && !volatile[k] {
-				return fmt.Errorf("%s.%s is too much: %v", path, k, l[k])
-			}
-		}
-		return nil
-	case []any:
-		l, ok := live.([]any)
-		if !ok || len(l) != len(r) {
-			return fmt.Errorf("%s: %v, not %v", path, live, rec)
-		}
-		for i := range r {
-			if err := p.same(fmt.Sprintf("%s[%d]", path, i), key, r[i], l[i]); err != nil {
-				return err
-			}
-		}
-		return nil
-	case float64:
-		if minted[key] {
-			return nil // revisions count what happened before the recording
-		}
-	case string:
-		if s, ok := live.(string); ok && minted[key] {
-			if have, known := p.ids[r]; known && have != s && key != "revision" && key != "actualRevision" && key != "nextCursor" && key != "hostEpoch" && key != "toolUseId" {
-				return fmt.Errorf("%s: %q stood for %q before, now for %q", path, r, have, s)
-			}
-			p.ids[r] = s
+// left waits until the Host has only n connections.
+func (h *Host) left(n int) error {
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+		h.mu.Lock()
+		have := len(h.conns)
+		h.mu.Unlock()
+		if have == n {
 			return nil
 		}
 	}
-	if rec != live {
-		return fmt.Errorf("%s: %v, not %v", path, live, rec)
-	}
-	return nil
+	return errors.New("the Host did not notice that a connection left")
 }
