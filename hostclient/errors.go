@@ -48,6 +48,7 @@ const (
 	CodeUnknownOutcome  Code = "outcome_unknown"  // an answer was sent, and the Host cannot say what became of it
 	CodeAlreadyResolved Code = "already_resolved" // an Interaction ended otherwise than by this answer
 	CodeNotSubscribed   Code = "not_subscribed"   // the session is not open on this view
+	CodeNoProject       Code = "no_project"       // the Host has no project that a session could be created in
 	CodeTooLarge        Code = "too_large"        // what was to be sent is over a limit of the protocol; nothing was sent
 	CodeRetired         Code = "retired"          // the invocation has ended; nothing was sent
 	CodeAskPending      Code = "ask_pending"      // the invocation has a form pending

@@ -102,7 +102,7 @@ func (v *View) CreateSession(ctx context.Context, in protocol.SessionCreateInput
 		}
 		i := slices.IndexFunc(projects, func(p protocol.ProjectItem) bool { return p.Available && p.ArchivedAt == nil })
 		if i < 0 {
-			return nil, errorf(CodeNotSubscribed, "the Host has no project to create a session in")
+			return nil, errorf(CodeNoProject, "the Host has no project to create a session in")
 		}
 		in.Workspace = protocol.WorkspaceTarget{Kind: protocol.WorkspaceProject, ProjectID: projects[i].ID}
 	}
