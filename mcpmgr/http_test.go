@@ -426,3 +426,66 @@ func TestUninvited(t *testing.T) {
 		}
 	}
 }
+
+// TestLegacyResume: a legacy server may hang up before its reply and be asked to go on; the
+// request itself is sent once.
+func TestLegacyResume(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rounds int  // hang-ups before the reply
+		ids    bool // the events have ids
+		refuse bool // GET is refused
+		code   Code
+	}{{"once", 1, true, false, ""}, {"three times", 3, true, false, ""}, {"no ids", 1, false, false, CodeOutcomeUnknown}, {"refused", 1, true, true, CodeOutcomeUnknown}, {"for ever", 1000, true, false, CodeTimeout}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPeer()
+			p.legacyOnly = true
+			var gets atomic.Int32
+			var id atomic.Value
+			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == "GET" {
+					n := int(gets.Add(1))
+					if c.refuse {
+						w.WriteHeader(405)
+						return
+					}
+					if got, want := r.Header.Get("Last-Event-ID"), fmt.Sprint("ev", n); got != want {
+						t.Errorf("Last-Event-ID %q, want %q", got, want)
+					}
+					w.Header().Set("Content-Type", "text/event-stream")
+					fmt.Fprintf(w, "id: ev%d\nretry: 5\ndata:\n\n", n+1)
+					if n >= c.rounds {
+						fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n", id.Load(), complete)
+					}
+					return
+				}
+				body, _ := io.ReadAll(r.Body)
+				if q := parseReq(body); q.Method == "tools/call" {
+					p.mu.Lock()
+					p.got = append(p.got, q)
+					p.mu.Unlock()
+					id.Store(string(q.ID))
+					w.Header().Set("Content-Type", "text/event-stream")
+					if c.ids {
+						_, _ = io.WriteString(w, "id: ev1\nretry: 5\ndata:\n\n")
+					} else {
+						_, _ = io.WriteString(w, ": nothing yet\n\n")
+					}
+					return
+				}
+				r.Body = io.NopCloser(strings.NewReader(string(body)))
+				p.ServeHTTP(w, r)
+			}))
+			defer h.Close()
+			m := startServers(t, Options{LegTimeout: 300 * time.Millisecond}, config.Server{Name: "s", Transport: config.HTTP, URL: h.URL})
+			waitReady(t, m, "s")
+			_, err := callT(t, m, `{}`, Handlers{})
+			if c.code == "" && err != nil || c.code != "" && CodeOf(err) != c.code {
+				t.Fatal(err)
+			}
+			if n := len(p.by("tools/call")); n != 1 {
+				t.Fatal("the request was sent again")
+			}
+		})
+	}
+}

@@ -115,9 +115,13 @@ func (l *httpLink) exchange(ctx context.Context, cancel context.CancelCauseFunc,
 	case typ == "application/json":
 		result, err = l.readJSON(req, resp.Body)
 	case typ == "text/event-stream":
-		result, err = l.readStream(ctx, req, resp.Body)
-		if err == nil || isRPC(err) {
+		events := newSSEReader(resp.Body, MaxMessage)
+		result, err = l.readStream(ctx, req, events)
+		switch {
+		case err == nil || isRPC(err):
 			drain(resp.Body, cancel)
+		case !req.modern && events.id != "":
+			result, err = l.resume(ctx, req, events, err)
 		}
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
 		err = &errBadReply{"the server accepted the request but sent no reply"}
@@ -228,8 +232,8 @@ func (l *httpLink) reply(req *request, m *message, errorStatus bool) (json.RawMe
 	return m.result, nil
 }
 
-func (l *httpLink) readStream(ctx context.Context, req *request, body io.Reader) (json.RawMessage, error) {
-	events := newSSEReader(body, MaxMessage)
+// readStream reads events up to the reply to req.
+func (l *httpLink) readStream(ctx context.Context, req *request, events *sseReader) (json.RawMessage, error) {
 	if req.opened != nil {
 		req.opened()
 	}

@@ -3,6 +3,7 @@ package mcpmgr
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -99,36 +100,94 @@ func (l *httpLink) postOnly(ctx context.Context, req *request, body []byte) erro
 	return nil
 }
 
+// Pauses before a stream is resumed, where the server asks for none or for too much.
+const (
+	resumeUsual = time.Second
+	resumeMost  = 30 * time.Second
+	resumeTries = 5 // in a row that bring nothing new
+)
+
+// resume goes on reading the stream of a request to a legacy server that ended before the reply:
+// such a server may hang up on purpose, and goes on where it was when it is asked with the id of
+// the last event. The request itself is not sent again. lost is what to say when it comes to nothing.
+func (l *httpLink) resume(ctx context.Context, req *request, events *sseReader, lost error) (json.RawMessage, error) {
+	id, retry := events.id, events.retry
+	for tries := 0; tries < resumeTries; tries++ {
+		if _, ok := errors.AsType[*errLost](lost); !ok {
+			return nil, lost // not an end of the stream
+		}
+		if retry == 0 {
+			retry = resumeUsual
+		}
+		if err := sleep(ctx, min(retry, resumeMost)); err != nil {
+			return nil, err
+		}
+		resp, err := l.get(ctx, id)
+		if _, refused := errors.AsType[*errStatus](err); refused {
+			return nil, lost
+		}
+		if err != nil {
+			continue
+		}
+		events := newSSEReader(resp.Body, MaxMessage)
+		result, err := l.readStream(ctx, req, events)
+		_ = resp.Body.Close()
+		if err == nil || isRPC(err) {
+			return result, err
+		}
+		lost = err
+		if events.id != "" && events.id != id {
+			id, tries = events.id, -1
+		}
+		if events.retry > 0 {
+			retry = events.retry
+		}
+	}
+	return nil, lost
+}
+
+// get opens a legacy server's event stream, after the event lastID where there is one.
+func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, error) {
+	hreq, err := http.NewRequestWithContext(ctx, http.MethodGet, l.endpoint.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.commonHeaders(ctx, hreq); err != nil {
+		return nil, err
+	}
+	hreq.Header.Set("Accept", "text/event-stream")
+	if lastID != "" {
+		hreq.Header.Set("Last-Event-ID", lastID)
+	}
+	resp, err := l.client.Do(hreq)
+	if err != nil {
+		return nil, plainHTTPError(err)
+	}
+	typ, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if resp.StatusCode != http.StatusOK || typ != "text/event-stream" {
+		_ = resp.Body.Close()
+		return nil, &errStatus{resp.StatusCode, "the server answers " + statusText(resp.StatusCode)}
+	}
+	return resp, nil
+}
+
 // stream reads a legacy server's GET stream until it ends. opened is called when it has begun.
 func (l *httpLink) stream(ctx context.Context, lastID *string, opened func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.ctx, func() { cancel(context.Cause(l.ctx)) })()
-	hreq, err := http.NewRequestWithContext(ctx, http.MethodGet, l.endpoint.String(), nil)
+	resp, err := l.get(ctx, *lastID)
 	if err != nil {
 		return err
-	}
-	if err := l.commonHeaders(ctx, hreq); err != nil {
-		return err
-	}
-	hreq.Header.Set("Accept", "text/event-stream")
-	if *lastID != "" {
-		hreq.Header.Set("Last-Event-ID", *lastID)
-	}
-	resp, err := l.client.Do(hreq)
-	if err != nil {
-		return plainHTTPError(err)
 	}
 	defer resp.Body.Close()
-	typ, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if resp.StatusCode != http.StatusOK || typ != "text/event-stream" {
-		return &errStatus{resp.StatusCode, "the server answers " + statusText(resp.StatusCode)}
-	}
 	opened()
 	events := newSSEReader(resp.Body, MaxMessage)
 	for {
 		data, err := events.next()
-		*lastID = events.id
+		if events.id != "" {
+			*lastID = events.id
+		}
 		if err != nil {
 			return err
 		}

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"time"
 )
 
 // sseReader reads the events of a text/event-stream body.
 type sseReader struct {
 	r     *bufio.Reader
-	limit int // bytes of one event, comments and all
-	id    string
+	limit int           // bytes of one event, comments and all
+	id    string        // of the last event that had one
+	retry time.Duration // what the server asks to wait before a stream is resumed; 0: nothing asked
 }
 
 func newSSEReader(r io.Reader, limit int) *sseReader {
@@ -50,6 +53,10 @@ func (s *sseReader) next() ([]byte, error) {
 		case "id":
 			if bytes.IndexByte(value, 0) < 0 {
 				s.id = string(value)
+			}
+		case "retry":
+			if n, err := strconv.ParseUint(string(value), 10, 31); err == nil {
+				s.retry = time.Duration(n) * time.Millisecond
 			}
 		case "": // a comment: keep-alives may go on for ever, so they do not count
 			size -= len(line)

@@ -53,6 +53,7 @@ var scenarios = map[string]func(*client) error{
 	"initialize":                          (*client).connect,
 	"request-metadata":                    (*client).connect,
 	"tools_call":                          (*client).addNumbers,
+	"sse-retry":                           (*client).callAll,
 	"elicitation-sep1034-client-defaults": (*client).callAll,
 	"json-schema-ref-no-deref":            (*client).connect,
 	"json-schema-2020-12-preservation":    (*client).echoSchema,

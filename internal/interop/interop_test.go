@@ -192,7 +192,7 @@ func TestConformance(t *testing.T) {
 	for scenario, checks := range map[string]int{
 		"sep-2322-client-request-state": 5, "tools_call": 2, "request-metadata": 5, "http-standard-headers": 9, "http-custom-headers": 18,
 		"http-invalid-tool-headers": 12, "json-schema-ref-no-deref": 1, "json-schema-2020-12-preservation": 9,
-		"initialize": 1, "elicitation-sep1034-client-defaults": 5, "auth/metadata-default": 18,
+		"initialize": 1, "elicitation-sep1034-client-defaults": 5, "sse-retry": 3, "auth/metadata-default": 18,
 	} {
 		t.Run(scenario, func(t *testing.T) {
 			cmd := exec.Command(filepath.Join(dir, "suite", "node_modules", ".bin", "conformance"), "client", "--command", self, "--scenario", scenario, "-o", t.TempDir())
