@@ -54,6 +54,7 @@ const (
 	CodeAskPending      Code = "ask_pending"      // the invocation has a form pending
 	CodeCancelled       Code = "cancelled"        // the Host cancelled the invocation
 	CodeReleased        Code = "released"         // the Host released the invocation
+	CodeSuperseded      Code = "superseded"       // another connection of this identity has published in place of this one
 	CodeNoForms         Code = "no_forms"         // this connection speaks a dialect without forms
 )
 

@@ -103,7 +103,7 @@ type Published struct {
 	Offers         int
 }
 
-// PublishFailed says that the Host refused our offers.
+// PublishFailed says that the Host refused our offers, or (CodeSuperseded) holds another connection's in their place.
 type PublishFailed struct{ Err error }
 
 func (Connection) event()         {}

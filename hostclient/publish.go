@@ -164,6 +164,13 @@ func tellOffers(ctx context.Context, l *link, registration string, offers []Offe
 	return err
 }
 
-// released drops a registration that no Turn uses any more: one that was replaced or taken back, or the present one
-// when another connection of this identity has superseded ours. p.mu is held.
-func (p *Provider) released(registration string) { delete(p.registrations, registration) }
+// released drops a registration that no Turn uses any more: one that was replaced or taken back. When it is the present
+// one, and no change of ours is under way, another connection of this identity has superseded ours. p.mu is held.
+func (p *Provider) released(registration string) {
+	delete(p.registrations, registration)
+	if registration != p.current || p.running {
+		return
+	}
+	p.current = ""
+	p.events.push(PublishFailed{errorf(CodeSuperseded, "another connection of this client has published its tools in place of these")})
+}

@@ -153,6 +153,9 @@ func TestSuperseded(t *testing.T) {
 		prov, s, p, reg := published(t, h, h.options())
 		inv := p.runs(s, reg, "i1")
 		p.send(&protocol.RegistrationRelease{RegistrationID: reg})
+		if e := await[hostclient.PublishFailed](t, prov, nil); hostclient.CodeOf(e.Err) != hostclient.CodeSuperseded {
+			t.Errorf("%+v", e)
+		}
 		if err := inv.Result(text("late")); err != nil {
 			t.Error(err)
 		}
@@ -164,12 +167,10 @@ func TestSuperseded(t *testing.T) {
 		if err := <-done; hostclient.RefusalOf(err) != protocol.CodeInvalidRequest {
 			t.Error(err)
 		}
-		go func() { done <- prov.Publish(t.Context(), nil) }()
-		un, id := request[*protocol.CapabilityUnregisterInput](p)
-		p.refuse(id, un.Operation(), protocol.CodeInvalidRequest)
-		if err := <-done; err != nil {
-			t.Errorf("taking back what is not ours any more: %v", err)
+		if err := prov.Publish(t.Context(), nil); err != nil { // there is nothing of ours to take back
+			t.Error(err)
 		}
+		p.silent()
 	})
 }
 
@@ -221,4 +222,19 @@ func TestStartTurn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestTakingBackWhatIsGone: a Host that says the registration is not ours has nothing left to take back.
+func TestTakingBackWhatIsGone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		prov, _, p, _ := published(t, h, h.options())
+		done := make(chan error, 1)
+		go func() { done <- prov.Publish(t.Context(), nil) }()
+		un, id := request[*protocol.CapabilityUnregisterInput](p)
+		p.refuse(id, un.Operation(), protocol.CodeInvalidRequest)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 }
