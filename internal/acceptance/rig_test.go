@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"askback/forms"
@@ -33,7 +32,7 @@ const patience = 20 * time.Second
 
 // rig is one whole program: the demo server as a process, the manager, the provider, a Host and a view.
 type rig struct {
-	t      *testing.T
+	t      T
 	opts   rigOptions
 	record string // what the server was sent
 	url    string // of a server over HTTP
@@ -67,7 +66,7 @@ type rigOptions struct {
 	tools     func(provider.Tools) provider.Tools // a seam between manager and provider
 }
 
-func start(t *testing.T, o rigOptions) *rig {
+func start(t T, o rigOptions) *rig {
 	t.Helper()
 	r := &rig{t: t, opts: o, record: filepath.Join(t.TempDir(), "record.jsonl"), store: t.TempDir(), tokens: access.Ephemeral()}
 	var err error
@@ -114,7 +113,7 @@ func (r *rig) startTools() {
 	if err := r.mgr.Wait(r.ctx(), "demo"); err != nil {
 		r.t.Fatalf("the server: %v", err)
 	}
-	var tools provider.Tools = bridge.NewTools(r.mgr, changed.Listen())
+	var tools provider.Tools = bridge.NewTools(r.mgr, changed.Listen(), forms.OurLimits)
 	if r.opts.tools != nil {
 		tools = r.opts.tools(tools)
 	}

@@ -41,7 +41,7 @@ with the property and the keyword, and exits with 1. docs/forms.md has the rules
 		RunE: func(_ *cobra.Command, args []string) error { return runLint(g, f, args) },
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON value")
-	cmd.Flags().StringVar(&f.answer, "answer", "", "check an answer, as `JSON`, against the form")
+	cmd.Flags().StringVar(&f.answer, "answer", "", "check an answer, as `JSON`, against the form; prints JSON")
 	cmd.Flags().StringVar(&f.render, "render", "", "print the first frame at a `size`, for example 80x24")
 	cmd.MarkFlagsMutuallyExclusive("answer", "render")
 	return cmd
@@ -100,11 +100,7 @@ func lintAnswer(g *globals, f *lintFlags, r *lint.Report) error {
 	if err != nil {
 		return usagef(fmt.Errorf("--answer: %w", err))
 	}
-	if f.json {
-		fmt.Fprintf(g.env.stdout, "%s\n", r.AnswersJSON(answers))
-	} else {
-		fmt.Fprint(g.env.stdout, r.AnswersText(answers))
-	}
+	fmt.Fprintf(g.env.stdout, "%s\n", r.AnswersJSON(answers))
 	return lintExit(lint.AnswersOK(answers))
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"askback/forms"
+	"askback/host"
 	"askback/hostclient"
 	"askback/internal/bridge"
 	"askback/mcpmgr"
@@ -56,11 +57,19 @@ func (g *globals) startTools(servers []config.Server, log *slog.Logger) *toolSid
 // offer connects to the Host and offers the tools there are, now and after each change.
 func (s *toolSide) offer(t *target) {
 	s.prov = provider.New(provider.Options{
-		Tools: bridge.NewTools(s.mgr, s.changes.Listen()), Label: providerLabel(t), Published: s.publication, Logger: s.log})
+		Tools: bridge.NewTools(s.mgr, s.changes.Listen(), s.limits), Label: providerLabel(t), Published: s.publication, Logger: s.log})
 	s.conn = hostclient.NewProvider(t.provider, s.prov)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	s.wg.Go(func() { s.prov.Run(ctx, s.conn) })
+}
+
+// limits are those of the Host at the other end: one that is not ours may hold less.
+func (s *toolSide) limits() forms.Limits {
+	if s.conn.Connection().Host.CompositionRevision == host.CompositionRevision {
+		return forms.OurLimits()
+	}
+	return forms.ForeignLimits()
 }
 
 // providerLabel names this provider to people. A Host of this very process needs no machine's name.

@@ -14,10 +14,14 @@ import (
 type Tools struct {
 	mgr     *mcpmgr.Manager
 	changed <-chan struct{}
+	limits  func() forms.Limits
 }
 
-// NewTools shows the tools of mgr. changed gets a signal whenever they may have changed.
-func NewTools(mgr *mcpmgr.Manager, changed <-chan struct{}) *Tools { return &Tools{mgr, changed} }
+// NewTools shows the tools of mgr. changed gets a signal whenever they may have changed. limits are those
+// of the Host that shows the forms, asked for each call.
+func NewTools(mgr *mcpmgr.Manager, changed <-chan struct{}, limits func() forms.Limits) *Tools {
+	return &Tools{mgr, changed, limits}
+}
 
 // Changed implements provider.Tools.
 func (m *Tools) Changed() <-chan struct{} { return m.changed }
@@ -37,6 +41,7 @@ func (m *Tools) Tools() []provider.ToolInfo {
 func (m *Tools) Call(ctx context.Context, req provider.CallRequest) (provider.CallResult, error) {
 	var h mcpmgr.Handlers
 	if req.Form != nil {
+		h.Limits = m.limits()
 		h.Form = func(ctx context.Context, f mcpmgr.FormRequest) (forms.Result, error) {
 			form := f.Form
 			form.Requester = forms.Requester{} // the provider says who asks

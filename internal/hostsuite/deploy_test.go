@@ -1,6 +1,7 @@
 package hostsuite
 
 import (
+	"askback/forms"
 	"context"
 	"encoding/json"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"askback/forms"
 	"askback/hostclient"
 	"askback/internal/bridge"
 	"askback/internal/demo"
@@ -37,7 +39,7 @@ func TestDeployOnEpoch39(t *testing.T) {
 	opts := options(l, "maka_rh_test")
 	opts.InstanceID = "suite"
 	published := make(chan provider.Publication, 16)
-	prov := provider.New(provider.Options{Tools: bridge.NewTools(mgr, changed.Listen()), Published: func(p provider.Publication) { published <- p }})
+	prov := provider.New(provider.Options{Tools: bridge.NewTools(mgr, changed.Listen(), forms.ForeignLimits), Published: func(p provider.Publication) { published <- p }})
 	conn := hostclient.NewProvider(opts, prov)
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan struct{})

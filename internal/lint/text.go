@@ -189,22 +189,3 @@ func named(field, text string) string {
 
 // quote is an identity in quotes, safe to show.
 func quote(s string) string { return `"` + forms.Line(s) + `"` }
-
-// AnswersText is [Report.AnswersJSON] for people.
-func (r *Report) AnswersText(answers []AnswerReport) string {
-	var b strings.Builder
-	for _, a := range answers {
-		if r.FromResult {
-			fmt.Fprintf(&b, "request %s\n", quote(a.Key))
-		}
-		if len(a.Errors) == 0 {
-			b.WriteString("ok: the answer fits\n")
-			continue
-		}
-		b.WriteString("the answer does not fit\n")
-		for _, e := range a.Errors {
-			fmt.Fprintf(&b, "  %s\n", forms.Line(e.Error()))
-		}
-	}
-	return b.String()
-}
