@@ -19,6 +19,9 @@ func (v *View) Answer(ctx context.Context, sessionID, interactionID string, answ
 	if none != nil {
 		return protocol.Interaction{}, none
 	}
+	if answer.Kind() == protocol.KindForm && !l.host.Forms() {
+		return protocol.Interaction{}, errorf(CodeNoForms, "this Host has no forms; the answer was not sent")
+	}
 	v.mu.Lock()
 	v.tracker.beginAnswer(interactionID)
 	v.mu.Unlock()

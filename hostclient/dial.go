@@ -123,15 +123,15 @@ func (d *dialer) dialError(ctx context.Context, err error, res *http.Response, c
 	if errors.Is(err, websocket.ErrBadHandshake) && res != nil {
 		return upgradeError(at, res.StatusCode)
 	}
-	var netErr net.Error
+	netErr, isNet := errors.AsType[net.Error](err)
 	switch {
 	case errors.Is(err, errNotLoopback):
 		return errorf(CodeInsecure, "%s: %v", at, err)
 	case isTLS(err):
 		return errorf(CodeTLS, "no trusted TLS connection to %s: %v", at, err)
-	case ctx.Err() != nil || errors.As(err, &netErr) && netErr.Timeout():
+	case ctx.Err() != nil || isNet && netErr.Timeout():
 		return errorf(CodeUnreachable, "the Host at %s did not answer in time", at)
-	case !connected || errors.As(err, &netErr) || isEnd(err):
+	case !connected || isNet || isEnd(err):
 		return errorf(CodeUnreachable, "the Host at %s cannot be reached: %v", at, err)
 	}
 	return errorf(CodeNotAHost, "what answers at %s is not a Runtime Host: %v", at, err)

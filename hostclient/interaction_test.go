@@ -372,3 +372,19 @@ func TestAnswerThatNeverLeft(t *testing.T) {
 		p.silent()
 	})
 }
+
+// TestAnswerInEpoch39: a form's answer does not exist there, and is not sent.
+func TestAnswerInEpoch39(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v := newView(t, dialect39(h.options()))
+		p := h.accepted()
+		if err := v.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-answering(v, "i1", "a"); hostclient.CodeOf(got.err) != hostclient.CodeNoForms {
+			t.Error(got.err)
+		}
+		p.silent()
+	})
+}
