@@ -11,9 +11,11 @@ const deploy = `/call demo/deploy {"artifact":"build-42"}`
 
 // 1. A modern MCP Tool can return one form elicitation, receive an accepted typed answer, and complete through a second
 // tools/call.
-func TestAC01_one_form_completes_through_a_second_call(t *testing.T) {
+func TestAC01_one_form_completes_through_a_second_call(t *testing.T) { ac01(live{t}) }
+
+func ac01(t T) {
 	for name, transport := range map[string]string{"accept_stdio": "stdio", "accept_http_json": "http_json", "accept_http_sse": "http_sse"} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			r := start(t, rigOptions{transport: transport})
 			tn := r.call(deploy)
 			in, form := tn.form()

@@ -10,8 +10,10 @@ import (
 
 // 2. The retry uses a fresh JSON-RPC id, deep-equal original Tool name and arguments, current-round bare inputResponses,
 // and byte-identical requestState.
-func TestAC02_the_retry_is_the_original_with_answers(t *testing.T) {
-	t.Run("fresh_id", func(t *testing.T) {
+func TestAC02_the_retry_is_the_original_with_answers(t *testing.T) { ac02(live{t}) }
+
+func ac02(t T) {
+	t.Run("fresh_id", func(t T) {
 		r := start(t, rigOptions{})
 		tn := r.call("/call demo/wizard {}")
 		answerWizard(tn)
@@ -25,7 +27,7 @@ func TestAC02_the_retry_is_the_original_with_answers(t *testing.T) {
 		}
 		r.clean(3, tn)
 	})
-	t.Run("equal_arguments", func(t *testing.T) {
+	t.Run("equal_arguments", func(t T) {
 		r := start(t, rigOptions{})
 		const args = `{"artifact":"b-é","n":9007199254740993,"f":1e400,"deep":{"a":[1,null,"\u0000"]}}`
 		// The demo's schema allows no further arguments; a raw server takes any.
@@ -46,7 +48,7 @@ func TestAC02_the_retry_is_the_original_with_answers(t *testing.T) {
 		}
 		r.clean(0, tn)
 	})
-	t.Run("current_round_only", func(t *testing.T) {
+	t.Run("current_round_only", func(t T) {
 		r := start(t, rigOptions{})
 		tn := r.call("/call demo/wizard {}")
 		answerWizard(tn)
@@ -68,7 +70,7 @@ func TestAC02_the_retry_is_the_original_with_answers(t *testing.T) {
 		"state_empty":  `""`,
 		"state_absent": ``,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			r := start(t, rigOptions{})
 			s := peer.New(peer.Round(state, peer.Form("k", "v")), peer.Done)
 			tn := r.call("/call " + r.addServer(s) + "/ask {}")

@@ -8,8 +8,10 @@ import (
 )
 
 // 3. A two-round Tool preserves one logical Runtime Tool call and produces one final Tool result.
-func TestAC03_two_rounds_are_one_call(t *testing.T) {
-	t.Run("one_call_one_result", func(t *testing.T) {
+func TestAC03_two_rounds_are_one_call(t *testing.T) { ac03(live{t}) }
+
+func ac03(t T) {
+	t.Run("one_call_one_result", func(t T) {
 		r := start(t, rigOptions{})
 		tn := r.call("/call demo/wizard {}")
 		first, _ := tn.form()

@@ -9,7 +9,9 @@ import (
 )
 
 // 4. accept, decline, and cancel remain distinct end to end.
-func TestAC04_three_answers_stay_three(t *testing.T) {
+func TestAC04_three_answers_stay_three(t *testing.T) { ac04(live{t}) }
+
+func ac04(t T) {
 	for name, c := range map[string]struct {
 		answer  forms.Result
 		wire    string
@@ -20,7 +22,7 @@ func TestAC04_three_answers_stay_three(t *testing.T) {
 		"decline": {forms.Decline(), `{"target":{"action":"decline"}}`, "declined", true},
 		"cancel":  {forms.Cancel(), `{"target":{"action":"cancel"}}`, "dismissed", true},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			r := start(t, rigOptions{})
 			tn := r.call(deploy)
 			in, _ := tn.form()

@@ -10,8 +10,10 @@ import (
 
 // 5. Multiple bounded form requests in one round are collected under the exact server keys; malformed, unknown, or
 // over-limit input fails before retry.
-func TestAC05_a_round_is_all_or_nothing(t *testing.T) {
-	t.Run("several_forms_exact_keys", func(t *testing.T) {
+func TestAC05_a_round_is_all_or_nothing(t *testing.T) { ac05(live{t}) }
+
+func ac05(t T) {
+	t.Run("several_forms_exact_keys", func(t T) {
 		r := start(t, rigOptions{})
 		keys := []string{"z", "a", "__proto__", "a.b", "", "é\u0000"}
 		var requests []string
@@ -37,7 +39,7 @@ func TestAC05_a_round_is_all_or_nothing(t *testing.T) {
 		}
 		r.clean(0, tn)
 	})
-	t.Run("demo_pair_order", func(t *testing.T) {
+	t.Run("demo_pair_order", func(t T) {
 		r := start(t, rigOptions{})
 		tn := r.call("/call demo/pair {}")
 		in, form := tn.form()
@@ -54,7 +56,7 @@ func TestAC05_a_round_is_all_or_nothing(t *testing.T) {
 		r.clean(2, tn)
 	})
 	bad := func(name, code string, rounds map[string]string) {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			r := start(t, rigOptions{})
 			servers := map[string]*peer.Server{}
 			for row, round := range rounds {

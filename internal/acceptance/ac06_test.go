@@ -8,8 +8,10 @@ import (
 )
 
 // 6. A result containing only requestState can retry, but the round cap still terminates a non-progressing server.
-func TestAC06_state_alone(t *testing.T) {
-	t.Run("state_only_completes", func(t *testing.T) {
+func TestAC06_state_alone(t *testing.T) { ac06(live{t}) }
+
+func ac06(t T) {
+	t.Run("state_only_completes", func(t T) {
 		r := start(t, rigOptions{})
 		tn := r.call(`/call demo/wait {"rounds":3}`)
 		_, results := tn.end()
@@ -24,7 +26,7 @@ func TestAC06_state_alone(t *testing.T) {
 		r.never(tn)
 		r.clean(4, tn)
 	})
-	t.Run("state_only_capped", func(t *testing.T) {
+	t.Run("state_only_capped", func(t T) {
 		r := start(t, rigOptions{rounds: 5})
 		tn := r.call(`/call demo/never {}`)
 		_, results := tn.end()
@@ -34,7 +36,7 @@ func TestAC06_state_alone(t *testing.T) {
 		r.never(tn)
 		r.clean(6, tn)
 	})
-	t.Run("mixed_rounds_count_together", func(t *testing.T) {
+	t.Run("mixed_rounds_count_together", func(t T) {
 		r := start(t, rigOptions{rounds: 2})
 		s := peer.New(peer.Round(`"1"`), peer.Round(`"2"`, peer.Form("k", "v")), peer.Round(`"3"`))
 		tn := r.call("/call " + r.addServer(s) + "/ask {}")

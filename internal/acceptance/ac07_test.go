@@ -9,8 +9,10 @@ import (
 
 // 7. Global Stop while a form is pending sends no retry and leaves no pending Host Interaction or Client Capability
 // invocation.
-func TestAC07_stop_with_a_form_open(t *testing.T) {
-	stopped := func(t *testing.T) (*rig, *turn, protocol.Interaction) {
+func TestAC07_stop_with_a_form_open(t *testing.T) { ac07(live{t}) }
+
+func ac07(t T) {
+	stopped := func(t T) (*rig, *turn, protocol.Interaction) {
 		r := start(t, rigOptions{})
 		tn := r.call(deploy)
 		in, _ := tn.form()
@@ -20,7 +22,7 @@ func TestAC07_stop_with_a_form_open(t *testing.T) {
 		}
 		return r, tn, in
 	}
-	t.Run("no_retry", func(t *testing.T) {
+	t.Run("no_retry", func(t T) {
 		r, tn, _ := stopped(t)
 		_, results := tn.end()
 		if len(results) != 1 || !results[0].isError || !results[0].uncertain {
@@ -28,7 +30,7 @@ func TestAC07_stop_with_a_form_open(t *testing.T) {
 		}
 		r.clean(1, tn)
 	})
-	t.Run("no_interaction", func(t *testing.T) {
+	t.Run("no_interaction", func(t T) {
 		r, tn, in := stopped(t)
 		o, ok := tn.settled(in).(*protocol.Closure)
 		if !ok || o.Reason != protocol.ClosedTurnStopped {
@@ -40,7 +42,7 @@ func TestAC07_stop_with_a_form_open(t *testing.T) {
 		}
 		r.clean(1, tn)
 	})
-	t.Run("no_invocation", func(t *testing.T) {
+	t.Run("no_invocation", func(t T) {
 		r, tn, _ := stopped(t)
 		if n := r.host.Active(); n != 0 {
 			t.Errorf("%d invocations are live when stop has returned", n)

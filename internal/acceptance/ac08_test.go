@@ -16,7 +16,9 @@ import (
 
 // 8. Provider disconnect, registration replacement, MCP reconnect, and stale Tool binding cannot receive a previously
 // committed answer.
-func TestAC08_an_answer_reaches_only_who_asked(t *testing.T) {
+func TestAC08_an_answer_reaches_only_who_asked(t *testing.T) { ac08(live{t}) }
+
+func ac08(t T) {
 	// What happens to the provider, by hand; the second provider, if there is one, must never see the answer.
 	for name, c := range map[string]struct {
 		do    func(*rig, *rawProvider) *rawProvider
@@ -38,8 +40,8 @@ func TestAC08_an_answer_reaches_only_who_asked(t *testing.T) {
 			return nil
 		}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Run("pending", func(t *testing.T) {
+		t.Run(name, func(t T) {
+			t.Run("pending", func(t T) {
 				r := start(t, rigOptions{})
 				p := r.rawProvide("hand-made")
 				tn := r.call("/call hand/ask {}")
@@ -53,7 +55,7 @@ func TestAC08_an_answer_reaches_only_who_asked(t *testing.T) {
 				}
 				finish(t, r, p, later, tn, in, id, c.loses)
 			})
-			t.Run("committed", func(t *testing.T) {
+			t.Run("committed", func(t T) {
 				reached, held := make(chan struct{}, 1), make(chan struct{})
 				r := start(t, rigOptions{host: func(o *host.Options) {
 					o.BeforeHandOver = func(string) { reached <- struct{}{}; <-held }
@@ -95,9 +97,9 @@ func TestAC08_an_answer_reaches_only_who_asked(t *testing.T) {
 			})
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			for _, when := range []string{"pending", "committed"} {
-				t.Run(when, func(t *testing.T) {
+				t.Run(when, func(t T) {
 					var r *rig
 					s := peer.New(peer.Round(`"s"`, peer.Form("k", "v")), peer.Done)
 					after := func() {}
@@ -128,7 +130,7 @@ func TestAC08_an_answer_reaches_only_who_asked(t *testing.T) {
 }
 
 // finish ends a call whose provider was upset, and wants the answer nowhere but with the invocation that asked.
-func finish(t *testing.T, r *rig, p, later *rawProvider, tn *turn, in protocol.Interaction, id string, loses bool) {
+func finish(t T, r *rig, p, later *rawProvider, tn *turn, in protocol.Interaction, id string, loses bool) {
 	t.Helper()
 	if loses {
 		_, err := r.view.Answer(r.ctx(), in.SessionID, in.InteractionID, &protocol.FormAnswer{Result: forms.Decline()})
@@ -153,7 +155,7 @@ func finish(t *testing.T, r *rig, p, later *rawProvider, tn *turn, in protocol.I
 	r.clean(0, tn)
 }
 
-func waitFor(t *testing.T, what string, ok func() bool) {
+func waitFor(t T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -20,9 +20,11 @@ const deadline = protocol.InvocationTimeout
 
 // 10. The provider execution timeout is suspended only while the exact canonical Interaction is pending and is re-armed
 // after settlement.
-func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) {
+func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) { ac10(live{t}) }
+
+func ac10(t T) {
 	// asked is a call that waits for a person; hold keeps the leg after the answer from ending.
-	asked := func(t *testing.T, o rigOptions, script ...string) (*rig, *play.Clock, *peer.Server, *turn, protocol.Interaction) {
+	asked := func(t T, o rigOptions, script ...string) (*rig, *play.Clock, *peer.Server, *turn, protocol.Interaction) {
 		clock := play.NewClock()
 		o.host = func(o *host.Options) { o.Clock = hostClock{clock} }
 		r := start(t, o)
@@ -32,7 +34,7 @@ func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) {
 		return r, clock, s, tn, in
 	}
 	round := peer.Round(`"s"`, peer.Form("k", "v"))
-	t.Run("thinking_is_free", func(t *testing.T) {
+	t.Run("thinking_is_free", func(t T) {
 		r, clock, s, tn, in := asked(t, rigOptions{}, round, peer.Done)
 		for range 60 {
 			clock.Move(time.Minute)
@@ -48,7 +50,7 @@ func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) {
 		}
 		r.clean(0, tn)
 	})
-	t.Run("commit_without_delivery_expires", func(t *testing.T) {
+	t.Run("commit_without_delivery_expires", func(t T) {
 		held := make(chan struct{})
 		reached := make(chan struct{}, 1)
 		clock := play.NewClock()
@@ -72,7 +74,7 @@ func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) {
 		}
 		r.clean(0, tn)
 	})
-	t.Run("hung_after_answer_expires", func(t *testing.T) {
+	t.Run("hung_after_answer_expires", func(t T) {
 		clock := play.NewClock()
 		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock} }})
 		s := peer.New(round, peer.Done)
@@ -95,7 +97,7 @@ func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) {
 		}
 		r.clean(0, tn)
 	})
-	t.Run("refused_form_does_not_suspend", func(t *testing.T) {
+	t.Run("refused_form_does_not_suspend", func(t T) {
 		// The manager refuses the form, so none is published, and the call ends by itself; a Host's refusal of a frame
 		// ends the connection, which the Host's own tests hold.
 		clock := play.NewClock()
@@ -112,7 +114,7 @@ func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) {
 		}
 		r.clean(0, tn)
 	})
-	t.Run("second_form_suspends_again", func(t *testing.T) {
+	t.Run("second_form_suspends_again", func(t T) {
 		r, clock, s, tn, in := asked(t, rigOptions{}, round, peer.Round(`"t"`, peer.Form("k2", "v")), peer.Done)
 		clock.Move(time.Hour)
 		tn.answer(in, accept("v", "x"))

@@ -12,13 +12,15 @@ import (
 
 // 11. Unsupported URL elicitation, sampling, roots, prompts/get, and resources/read fail with stable local errors and no
 // partial retry.
-func TestAC11_what_the_host_path_cannot_give(t *testing.T) {
+func TestAC11_what_the_host_path_cannot_give(t *testing.T) { ac11(live{t}) }
+
+func ac11(t T) {
 	for name, request := range map[string]string{
 		"url":      `"u":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com/x","elicitationId":"e"}}`,
 		"sampling": `"u":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":10}}`,
 		"roots":    `"u":{"method":"roots/list"}`,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			r := start(t, rigOptions{})
 			for row, round := range map[string]string{
 				"alone":   peer.Round(`"s"`, request),
@@ -57,7 +59,7 @@ func TestAC11_what_the_host_path_cannot_give(t *testing.T) {
 			return err
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			r := start(t, rigOptions{})
 			s := peer.New(peer.Round(`"s"`, peer.Form("k", "v")), peer.Done)
 			err := get(r.ctx(), r.mgr, r.addServer(s))
@@ -73,7 +75,7 @@ func TestAC11_what_the_host_path_cannot_give(t *testing.T) {
 }
 
 // noForm is the Host path's handler, which must not be reached.
-func noForm(t *testing.T) mcpmgr.Handlers {
+func noForm(t T) mcpmgr.Handlers {
 	return mcpmgr.Handlers{Form: func(context.Context, mcpmgr.FormRequest) (forms.Result, error) {
 		t.Error("a form was asked")
 		return forms.Cancel(), nil

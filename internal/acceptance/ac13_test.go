@@ -31,7 +31,7 @@ type plainServer struct {
 	calls []string
 }
 
-func (s *plainServer) start(t *testing.T, modern bool) string {
+func (s *plainServer) start(t T, modern bool) string {
 	srv := mcp.NewServer(&mcp.Implementation{Name: "plain", Version: "1"}, nil)
 	mcp.AddTool(srv, &mcp.Tool{Name: "text"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "a\u2028b \x1b[31m"}, &mcp.ImageContent{Data: []byte{1, 2}, MIMEType: "image/png"},
@@ -76,7 +76,7 @@ func (s *plainServer) take() []string {
 }
 
 // bare is what a client made of the SDK alone gets.
-func bare(t *testing.T, url, version, tool string, args json.RawMessage) map[string]any {
+func bare(t T, url, version, tool string, args json.RawMessage) map[string]any {
 	t.Helper()
 	c := mcp.NewClient(&mcp.Implementation{Name: "bare", Version: "1"}, nil)
 	opts := &mcp.ClientSessionOptions{}
@@ -102,7 +102,7 @@ func bare(t *testing.T, url, version, tool string, args json.RawMessage) map[str
 }
 
 // essence is the part of a result that is the tool's.
-func essence(t *testing.T, raw json.RawMessage) map[string]any {
+func essence(t T, raw json.RawMessage) map[string]any {
 	t.Helper()
 	var v map[string]any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -113,8 +113,10 @@ func essence(t *testing.T, raw json.RawMessage) map[string]any {
 
 // 13. Legacy MCP behavior and a modern Tool that returns a complete result remain behaviorally unchanged at the manager
 // boundary.
-func TestAC13_calls_that_ask_nothing_are_unchanged(t *testing.T) {
-	try := func(t *testing.T, modern bool, tool string) {
+func TestAC13_calls_that_ask_nothing_are_unchanged(t *testing.T) { ac13(live{t}) }
+
+func ac13(t T) {
+	try := func(t T, modern bool, tool string) {
 		s := &plainServer{}
 		url := s.start(t, modern)
 		era, version := config.Modern, ""
@@ -170,15 +172,15 @@ func TestAC13_calls_that_ask_nothing_are_unchanged(t *testing.T) {
 			t.Errorf("a call without a handler declares %s (%v)", body.Params.Meta, err)
 		}
 	}
-	t.Run("legacy_result", func(t *testing.T) { try(t, false, "text") })
-	t.Run("modern_result", func(t *testing.T) { try(t, true, "text") })
+	t.Run("legacy_result", func(t T) { try(t, false, "text") })
+	t.Run("modern_result", func(t T) { try(t, true, "text") })
 	for _, tool := range []string{"structured", "error", "progress"} {
-		t.Run(tool, func(t *testing.T) {
-			t.Run("legacy", func(t *testing.T) { try(t, false, tool) })
-			t.Run("modern", func(t *testing.T) { try(t, true, tool) })
+		t.Run(tool, func(t T) {
+			t.Run("legacy", func(t T) { try(t, false, tool) })
+			t.Run("modern", func(t T) { try(t, true, tool) })
 		})
 	}
-	t.Run("input_required_on_legacy", func(t *testing.T) {
+	t.Run("input_required_on_legacy", func(t T) {
 		s := peer.New(peer.Round(`"s"`, peer.Form("k", "v")), peer.Done)
 		m := mcpmgr.New(mcpmgr.Options{Name: "acceptance", Version: "1"})
 		defer m.Close()

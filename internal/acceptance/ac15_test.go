@@ -15,7 +15,7 @@ import (
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities"
 
 // declared is what a recorded message says that its client can do; "" where it says nothing.
-func declared(t *testing.T, raw string) (method, caps string) {
+func declared(t T, raw string) (method, caps string) {
 	t.Helper()
 	var m struct {
 		Method string
@@ -37,15 +37,17 @@ const formOnly = `{"elicitation":{"form":{}}}`
 
 // 15. A dual-era auto connection advertises form elicitation on eligible modern Tool calls but never advertises legacy
 // push elicitation after falling back.
-func TestAC15_who_is_told_that_forms_can_be_shown(t *testing.T) {
-	recorded := func(t *testing.T, r *rig) []string {
+func TestAC15_who_is_told_that_forms_can_be_shown(t *testing.T) { ac15(live{t}) }
+
+func ac15(t T) {
+	recorded := func(t T, r *rig) []string {
 		data, err := os.ReadFile(r.record)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return strings.Split(strings.TrimSpace(string(data)), "\n")
 	}
-	t.Run("modern_form", func(t *testing.T) {
+	t.Run("modern_form", func(t T) {
 		for _, transport := range []string{"stdio", "http_json", "http_sse"} {
 			r := start(t, rigOptions{transport: transport})
 			tn := r.call("/call demo/wizard {}")
@@ -64,7 +66,7 @@ func TestAC15_who_is_told_that_forms_can_be_shown(t *testing.T) {
 			r.clean(3, tn)
 		}
 	})
-	t.Run("modern_without_handler", func(t *testing.T) {
+	t.Run("modern_without_handler", func(t T) {
 		r := start(t, rigOptions{})
 		tool, err := r.mgr.Tool("demo", "deploy")
 		if err != nil {
@@ -81,7 +83,7 @@ func TestAC15_who_is_told_that_forms_can_be_shown(t *testing.T) {
 		}
 		r.clean(1)
 	})
-	t.Run("legacy_after_fallback", func(t *testing.T) {
+	t.Run("legacy_after_fallback", func(t T) {
 		r := start(t, rigOptions{})
 		s := peer.New(peer.Done)
 		r.peers = append(r.peers, config.Server{Name: "old", Transport: config.HTTP, URL: s.StartLegacy(t), Protocol: config.Auto})
@@ -110,7 +112,7 @@ func TestAC15_who_is_told_that_forms_can_be_shown(t *testing.T) {
 		}
 		r.clean(0, tn)
 	})
-	t.Run("epoch_39_host", func(t *testing.T) {
+	t.Run("epoch_39_host", func(t T) {
 		r := start(t, rigOptions{dialects: []protocol.Dialect{protocol.Dialect39}})
 		tn := r.call(deploy)
 		_, results := tn.end()
@@ -125,7 +127,7 @@ func TestAC15_who_is_told_that_forms_can_be_shown(t *testing.T) {
 		r.never(tn)
 		r.clean(1, tn)
 	})
-	t.Run("inspector_open_beside", func(t *testing.T) {
+	t.Run("inspector_open_beside", func(t T) {
 		r := start(t, rigOptions{transport: "http_sse"})
 		inspector := mcpmgr.New(mcpmgr.Options{Name: "inspector", Version: "1", Inspect: &mcpmgr.Inspect{Push: noForm(t)}})
 		defer inspector.Close()

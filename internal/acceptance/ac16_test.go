@@ -14,7 +14,9 @@ import (
 
 // 16. Provider final-result, failure, cancellation, and release paths close every nested Interaction; no invocation can
 // settle while leaving an orphan form.
-func TestAC16_every_way_out_closes_the_form(t *testing.T) {
+func TestAC16_every_way_out_closes_the_form(t *testing.T) { ac16(live{t}) }
+
+func ac16(t T) {
 	type scene struct {
 		r     *rig
 		p     *rawProvider
@@ -72,7 +74,7 @@ func TestAC16_every_way_out_closes_the_form(t *testing.T) {
 		"malformed": {func(s *scene) { s.p.send(`{"kind":"nonsense"}`) }, protocol.ClosedProviderDisconnected, "outcome_unknown"},
 		"deadline":  {func(s *scene) { s.clock.Move(protocol.InteractionTimeout + time.Second) }, protocol.ClosedTimedOut, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t T) {
 			clock, end := play.NewClock(), make(chan struct{})
 			r := start(t, rigOptions{host: func(o *host.Options) {
 				o.Clock = hostClock{clock}

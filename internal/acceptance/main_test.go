@@ -12,6 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"askback/internal/app"
+	_ "askback/internal/bginit" // as the program has it
 	"askback/internal/demo"
 )
 
@@ -22,6 +24,9 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(app.Main(os.Args[1:]))
+	}
 	if mode := os.Getenv(serveAs); mode != "" {
 		if err := serve(mode); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -15,7 +14,7 @@ import (
 
 // rawProvider is a provider made of frames, which can do what ours never does.
 type rawProvider struct {
-	t      *testing.T
+	t      T
 	ws     *websocket.Conn
 	frames chan map[string]any // all but responses; closed with the connection
 	n      int

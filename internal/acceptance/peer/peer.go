@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -55,6 +54,13 @@ type Call struct {
 	Header         http.Header
 }
 
+// T is the part of a test that a Server needs.
+type T interface {
+	Helper()
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+}
+
 // Server answers the legs of its tool "ask" with the results of its script, in order; a leg past its end is counted
 // and answered with the last one. A result that begins with "error:" is the JSON of a JSON-RPC error.
 type Server struct {
@@ -83,7 +89,7 @@ func (s *Server) Hold(n int) (release func()) {
 }
 
 // Start serves it until the test ends and returns its URL.
-func (s *Server) Start(t testing.TB) string {
+func (s *Server) Start(t T) string {
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		h.CloseClientConnections()
@@ -93,7 +99,7 @@ func (s *Server) Start(t testing.TB) string {
 }
 
 // StartLegacy serves it as a server of the 2025-11-25 era, which answers server/discover with an error.
-func (s *Server) StartLegacy(t testing.TB) string {
+func (s *Server) StartLegacy(t T) string {
 	s.legacy = true
 	return s.Start(t)
 }
@@ -106,7 +112,7 @@ func (s *Server) Calls() []Call {
 }
 
 // Await waits until n legs have arrived.
-func (s *Server) Await(t testing.TB, n int) {
+func (s *Server) Await(t T, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); len(s.Calls()) < n; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
