@@ -445,6 +445,17 @@ func TestBypassQuestion(t *testing.T) {
 			t.Errorf("calls: %v", d.host.calls)
 		}
 	})
+	t.Run("asked when a Host has refused for that reason", func(t *testing.T) {
+		d := calling(t, 80, 24)
+		result(d, "Client Capability tools require the Bypass execution boundary because their client-side effects cannot be sandboxed by the Host.", true, false)
+		d.want("allow everything in this session?").tick(past).press("y")
+		if d.host.count("mode s1 bypass") != 1 {
+			t.Errorf("calls: %v", d.host.calls)
+		}
+	})
+	t.Run("not where the tools have a credential of their own", func(t *testing.T) {
+		foreign(t, 80, 24, "ask", func(o *Options) { o.TrustedTools = true }).wantNot("allow everything")
+	})
 	t.Run("not of our own Host", func(t *testing.T) { connected(t, 80, 24).wantNot("allow everything") })
 	t.Run("not without tools", func(t *testing.T) {
 		foreign(t, 80, 24, "ask", func(o *Options) { o.Servers = nil }).wantNot("allow everything")

@@ -23,7 +23,7 @@ func runLines(ctx context.Context, o Options, why string) (Outcome, error) {
 	interrupt := make(chan struct{})
 	lo := lineapp.Options{
 		Backend: o.Backend, Servers: o.Servers, In: o.In, Out: o.Out,
-		Session: o.Session, NewSession: o.NewSession, PermissionMode: o.PermissionMode, Version: o.Version,
+		Session: o.Session, NewSession: o.NewSession, PermissionMode: o.PermissionMode, TrustedTools: o.TrustedTools, Version: o.Version,
 		Why: why, Interrupt: interrupt, Now: o.Clock.Now,
 	}
 	if tty.IsTerminal(o.In) {

@@ -31,6 +31,9 @@ type Options struct {
 	NewSession string
 	// PermissionMode answers the question about bypass in advance, when it is "bypass".
 	PermissionMode string
+	// TrustedTools says that our tools are offered with a provider's own credential: a Host runs those in every
+	// mode, so that nothing has to be asked.
+	TrustedTools bool
 
 	// Version is shown in the help.
 	Version string

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -161,25 +162,48 @@ func (m *Model) setMode(id, mode string) tea.Cmd {
 	})
 }
 
+// needsBypass is in the text with which a Host refuses the tools of a program that is no provider of its own.
+const needsBypass = "Bypass execution boundary"
+
 // askBypass asks, once for a session, whether the tools of this program may run in it: another program's Host
 // runs them only where everything is allowed.
 func (m *Model) askBypass() tea.Cmd {
 	s, ok := m.session()
-	if !ok || m.servers == nil || !m.host.Foreign() || m.host.Revision == "" || s.Mode == hostview.ModeBypass || m.asked[s.ID] || m.opening != "" {
+	if !ok || m.servers == nil || m.opening != "" || s.Mode == hostview.ModeBypass || m.asked[s.ID] {
 		return nil
 	}
-	m.asked[s.ID] = true
 	if m.opt.PermissionMode == hostview.ModeBypass {
+		m.asked[s.ID] = true
 		return m.setMode(s.ID, hostview.ModeBypass)
 	}
-	host := forms.Line(m.host.Name())
+	if m.host.Revision != "" && m.host.Foreign() && !m.opt.TrustedTools {
+		m.bypassDialog(s)
+	}
+	return nil
+}
+
+// bypassRefused asks the same when a Host has just refused a call for that reason.
+func (m *Model) bypassRefused(r hostview.Row) {
+	s, ok := m.session()
+	if ok && r.Kind == hostview.RowToolResult && r.IsError && strings.Contains(r.Text, needsBypass) &&
+		m.servers != nil && s.Mode != hostview.ModeBypass && !m.asked[s.ID] {
+		m.bypassDialog(s)
+	}
+}
+
+func (m *Model) bypassDialog(s hostview.Session) {
+	m.asked[s.ID] = true
+	host, name, mode := forms.Line(m.host.Name()), forms.Line(s.Name), forms.Line(cmp.Or(s.Mode, "ask"))
+	allows := "In mode bypass the agent of " + host + " asks for nothing any more: it may read and write files, run commands and use the network there without your permission."
+	if !m.host.Foreign() {
+		allows = "In mode bypass the tools of every connected program run in this session, and " + host + " does not ask or hold anything back."
+	}
 	m.push(&confirm{
 		name: "allow everything in this session?",
 		text: []string{
-			"In mode bypass the agent of " + host + " asks for nothing any more: it may read and write files, run commands and use the network there without your permission.",
-			"The tools of this program run on that Host only in bypass. The session \"" + forms.Line(s.Name) + "\" is in mode " + forms.Line(cmp.Or(s.Mode, "ask")) + ", where they are refused; everything else works.",
+			allows,
+			"The tools of this program run on that Host only in bypass. The session \"" + name + "\" is in mode " + mode + ", where they are refused; everything else works.",
 		},
 		yes: "set bypass", then: doMode{s.ID, hostview.ModeBypass}, opened: m.now(),
 	})
-	return nil
 }

@@ -138,6 +138,9 @@ func (m *Model) rows(e hostview.Rows) {
 		if r.Kind == hostview.RowToolResult {
 			m.queue.forget(r.ToolUseID)
 		}
+		if !e.Reset && !e.Older {
+			m.bypassRefused(r)
+		}
 	}
 	m.log.waiting(m.queue.calls(), m.now())
 }

@@ -23,6 +23,7 @@ type Options struct {
 	Out     io.Writer
 
 	Session, NewSession, PermissionMode, Version string
+	TrustedTools                                 bool
 
 	Why       string          // why there is no screen; said once
 	Interrupt <-chan struct{} // a ctrl+c of the person

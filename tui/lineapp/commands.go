@@ -296,11 +296,14 @@ func (a *app) restart(ctx context.Context, name string) error {
 
 // askBypass says what a foreign Host needs for our tools, and does it only when that was asked for in words.
 func (a *app) askBypass(ctx context.Context, s hostview.Session) {
-	if a.o.Servers == nil || !a.host.Foreign() || s.Mode == hostview.ModeBypass || a.bypass[s.ID] {
+	if a.o.Servers == nil || s.Mode == hostview.ModeBypass || a.bypass[s.ID] {
 		return
 	}
 	a.bypass[s.ID] = true
 	if a.o.PermissionMode != hostview.ModeBypass {
+		if !a.host.Foreign() || a.o.TrustedTools {
+			return
+		}
 		a.out.line("! The tools of this program run on this Host only in sessions in mode bypass, where its agent may")
 		a.out.line("! read and write files, run commands and use the network without your permission. This session is in")
 		a.out.line("! mode %s, so they are refused. --permission-mode bypass allows them.", forms.Line(cmp.Or(s.Mode, "ask")))
