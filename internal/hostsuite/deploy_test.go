@@ -1,7 +1,6 @@
 package hostsuite
 
 import (
-	"askback/forms"
 	"context"
 	"encoding/json"
 	"strings"

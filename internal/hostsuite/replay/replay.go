@@ -52,6 +52,8 @@ type Case struct {
 	Skip []int
 	// Until is the last line that is played, 0 for all.
 	Until int
+	// Ignore are keys that are not compared, beyond the target's.
+	Ignore []string
 	// Chunks is the line after which the chunks go that were too large to record.
 	Chunks int
 }
@@ -75,6 +77,7 @@ type Target struct {
 // ended; keys that cannot be equal from run to run are not.
 func Play(t *testing.T, c Case, target Target) {
 	t.Helper()
+	target.Ignore = append(slices.Clone(target.Ignore), c.Ignore...)
 	p := &player{t: t, target: target, leaves: c.Leaves, conns: map[string]*client{}, ids: map[string]string{}}
 	for recorded, live := range target.Known {
 		p.ids[recorded] = live
