@@ -121,6 +121,7 @@ func TestLegBudgets(t *testing.T) {
 
 // TestServerTurns: an HTTP server that becomes another one under the same address is probed again.
 func TestServerTurns(t *testing.T) {
+	t.Parallel()
 	turn := func(t *testing.T, change func(p *peer), era Era, says string) {
 		t.Helper()
 		p := newPeer()

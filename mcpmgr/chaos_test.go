@@ -112,7 +112,7 @@ func (c *chaosPeer) call(q *preq) {
 // TestChaos lets servers, people and callers do whatever they can, and wants every call to end as
 // documented, in time, with nothing sent twice or after the end. ASKBACK_CHAOS sets how many seeds.
 func TestChaos(t *testing.T) {
-	for seed := range count(t, "ASKBACK_CHAOS", 15) {
+	for seed := range count(t, "ASKBACK_CHAOS", 8) {
 		synctest.Test(t, func(t *testing.T) { chaos(t, uint64(seed)) })
 	}
 }

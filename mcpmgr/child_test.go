@@ -140,6 +140,7 @@ func startChildServer(t testing.TB, name string, opt Options, env ...config.Pair
 }
 
 func TestChild(t *testing.T) {
+	t.Parallel()
 	t.Run("a form", func(t *testing.T) {
 		log := filepath.Join(t.TempDir(), "in")
 		m := startChildServer(t, "std", Options{}, config.Pair{Name: "ASKBACK_TEST_LOG", Value: log})
@@ -274,7 +275,6 @@ func TestChild(t *testing.T) {
 		wantCode(t, err, CodeOutcomeUnknown)
 	})
 	t.Run("environment", func(t *testing.T) {
-		t.Setenv("ASKBACK_TOKEN", "SECRET")
 		dir := t.TempDir()
 		cfg := childServer("environment", config.Pair{Name: "X_TEST", Value: "v 1"})
 		cfg.Args, cfg.Dir = []string{"a b", "$HOME"}, dir
@@ -292,6 +292,7 @@ func TestChild(t *testing.T) {
 
 // TestNoStart: what does not start says why, once, and waits for a person.
 func TestNoStart(t *testing.T) {
+	t.Parallel()
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
@@ -312,6 +313,7 @@ func TestNoStart(t *testing.T) {
 }
 
 func TestStderrStates(t *testing.T) {
+	t.Parallel()
 	var log syncBuffer
 	m := startChildServer(t, "leaky", Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if _, err := callT(t, m, `{}`, accept(nil)); err != nil {

@@ -118,11 +118,12 @@ func (v *server) obituary(c *child, err error) error {
 
 // dialStdio starts a stdio server and finds out what it speaks.
 func (v *server) dialStdio(ctx context.Context) (*dialed, error) {
-	d := &stdioDial{v: v, p: newProbe(pinOf(v.cfg)), events: make(chan probeEvent, 8)}
+	d := &stdioDial{v: v, p: newProbe(pinOf(v.cfg)), events: make(chan probeEvent, 8), began: time.Now()}
 	d.ctx, d.cancel = context.WithCancel(ctx)
 	return d.run(ctx)
 }
 
+// pinOf is the era that an entry insists on, or "".
 func pinOf(cfg config.Server) Era {
 	switch cfg.Protocol {
 	case config.Modern:
@@ -140,6 +141,7 @@ type stdioDial struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	events   chan probeEvent
+	began    time.Time
 	children [2]*session
 }
 
@@ -218,7 +220,7 @@ func (d *stdioDial) take(a probeAction) *session {
 // provisional hands over a legacy session while the first child may still answer.
 func (d *stdioDial) provisional(a probeAction) *dialed {
 	late := make(chan *session, 1)
-	wait := time.AfterFunc(probeDeadline-probeQuiet, d.cancel)
+	wait := time.AfterFunc(probeDeadline-time.Since(d.began), d.cancel)
 	done := make(chan struct{})
 	go func() { // ends when the first child answers, or by dropLate
 		defer close(done)
@@ -241,6 +243,7 @@ func (d *stdioDial) provisional(a probeAction) *dialed {
 	return &dialed{s: d.take(a), late: late, dropLate: func() { d.cancel(); <-done }}
 }
 
+// orNewest is the version to use with a modern server that did not name any.
 func orNewest(v string) string {
 	if v == "" {
 		return modernVersions[0]
@@ -248,9 +251,12 @@ func orNewest(v string) string {
 	return v
 }
 
+// endChild ends a child in the background: one that does not go when it is told must not hold up
+// the one that won. The server waits for it in the end.
 func (d *stdioDial) endChild(w who) {
 	if s := d.children[w]; s != nil {
-		s.close()
+		s.end(&endCause{kind: endClosed, msg: "another process of this server was chosen"})
+		d.v.leaving.Go(s.close)
 		d.children[w] = nil
 	}
 }

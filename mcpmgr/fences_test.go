@@ -236,6 +236,7 @@ func TestReconnectEndsCalls(t *testing.T) {
 
 // TestDefinitionFence: a changed or removed definition ends the calls of that tool, and of no other.
 func TestDefinitionFence(t *testing.T) {
+	t.Parallel()
 	tool := func(name, desc string) string {
 		return `{"name":"` + name + `","description":"` + desc + `","inputSchema":{"type":"object"}}`
 	}

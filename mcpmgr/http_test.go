@@ -221,6 +221,7 @@ func TestOddHTTP(t *testing.T) {
 }
 
 func TestEndlessHTTP(t *testing.T) {
+	t.Parallel()
 	for _, typ := range []string{"application/json", "text/event-stream"} {
 		t.Run(typ, func(t *testing.T) {
 			p := newPeer()
@@ -305,6 +306,7 @@ func TestRedirects(t *testing.T) {
 // TestConnectionBreaks: a connection that breaks under a leg is outcome_unknown, one that cannot
 // be made is connection_lost, and neither is repeated (ML-24).
 func TestConnectionBreaks(t *testing.T) {
+	t.Parallel()
 	p := newPeer()
 	var legs atomic.Int32
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -335,6 +337,7 @@ func TestConnectionBreaks(t *testing.T) {
 
 // TestLegacySession: the session's id and version go along, its end is noticed, and it is ended.
 func TestLegacySession(t *testing.T) {
+	t.Parallel()
 	p := newPeer()
 	p.legacyOnly, p.session, p.caps = true, "sess-1", `{"tools":{"listChanged":true}}`
 	m := manage(t, "json", p, Options{})
@@ -381,6 +384,7 @@ func TestLegacyHasNoRounds(t *testing.T) {
 }
 
 func TestUninvited(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"pipe", "sse"} {
 		for _, legacy := range []bool{false, true} {
 			t.Run(fmt.Sprint("SC-08/", kind, "/legacy ", legacy), func(t *testing.T) {
@@ -430,6 +434,7 @@ func TestUninvited(t *testing.T) {
 // TestLegacyResume: a legacy server may hang up before its reply and be asked to go on; the
 // request itself is sent once.
 func TestLegacyResume(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		rounds int  // hang-ups before the reply

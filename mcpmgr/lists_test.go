@@ -265,6 +265,7 @@ func TestSubscription(t *testing.T) {
 // TestListenStreamDies: over HTTP the stream of notices may end without a word; it is noticed and
 // opened again.
 func TestListenStreamDies(t *testing.T) {
+	t.Parallel()
 	for _, legacy := range []bool{false, true} {
 		t.Run(fmt.Sprint("legacy ", legacy), func(t *testing.T) {
 			p := newPeer()

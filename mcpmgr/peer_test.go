@@ -494,6 +494,7 @@ func TestMain(m *testing.M) {
 		p.stream(in, os.Stdout)
 		os.Exit(0)
 	}
+	os.Setenv("ASKBACK_TOKEN", "SECRET") // which no child may see
 	goleak.VerifyTestMain(m)
 }
 

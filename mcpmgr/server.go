@@ -33,6 +33,8 @@ type server struct {
 	done   chan struct{}
 	again  chan struct{} // the user wants it connected anew
 
+	leaving sync.WaitGroup // connections that are being closed; run waits for them
+
 	lastEra Era // of an HTTP origin; run's own
 	lastWhy string
 
@@ -58,6 +60,7 @@ func newServer(m *Manager, cfg config.Server) *server {
 // run is the supervisor's loop; it ends with v.ctx.
 func (v *server) run() {
 	defer close(v.done)
+	defer v.leaving.Wait()
 	pause := retryMin
 	for v.ctx.Err() == nil {
 		v.set(StateConnecting, "", false, time.Time{}, nil)
@@ -201,7 +204,7 @@ func (v *server) hold(d *dialed) error {
 			s = l
 			v.set(StateReady, "", false, time.Time{}, s)
 			old.end(&endCause{kind: endReplaced, msg: "the server turned out to be modern"})
-			old.close()
+			v.leaving.Go(old.close)
 			firstCall = nil
 		}
 	}
