@@ -142,7 +142,7 @@ func newMonitor(t *testing.T, dial func(string) (*websocket.Conn, error)) *monit
 }
 
 func (m *monitor) gone(n int) error {
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
 		if m.p.do(&protocol.HostStatusInput{}).(*protocol.HostStatusResult).Connections == n+1 {
 			return nil
 		}

@@ -102,7 +102,7 @@ func TestReplay(t *testing.T) {
 
 // left waits until the Host has only n connections.
 func (h *Host) left(n int) error {
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
+	for deadline := time.Now().Add(15 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
 		h.mu.Lock()
 		have := len(h.conns)
 		h.mu.Unlock()

@@ -217,7 +217,7 @@ func sortKey(f object) string {
 // take waits for the next frame of a queue that want accepts, and drops those
 // before it.
 func (c *client) take(match func(key string) bool, want func(object) bool) (object, error) {
-	deadline := time.After(3 * time.Second)
+	deadline := time.After(15 * time.Second)
 	for {
 		c.mu.Lock()
 		news := c.news
