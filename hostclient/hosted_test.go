@@ -26,8 +26,10 @@ type hosted struct {
 	opt    host.Options
 	token  string
 	h      *host.Host
-	net    *memnet.Listener
 	served chan error
+
+	mu  sync.Mutex // clients dial while a Host is replaced
+	net *memnet.Listener
 }
 
 func newHosted(t *testing.T) *hosted {
@@ -49,8 +51,11 @@ func (h *hosted) start() {
 	if h.h, err = host.Open(h.opt); err != nil {
 		h.t.Fatal(err)
 	}
-	h.net, h.served = memnet.Listen("host"), make(chan error, 1)
-	go func() { h.served <- h.h.Serve(h.net) }()
+	l := memnet.Listen("host")
+	h.mu.Lock()
+	h.net, h.served = l, make(chan error, 1)
+	h.mu.Unlock()
+	go func() { h.served <- h.h.Serve(l) }()
 }
 
 func (h *hosted) stop() {
@@ -70,7 +75,10 @@ type wire struct {
 }
 
 func (w *wire) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	c, err := w.h.net.Dial(ctx)
+	w.h.mu.Lock()
+	l := w.h.net
+	w.h.mu.Unlock()
+	c, err := l.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
