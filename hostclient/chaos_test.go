@@ -139,7 +139,7 @@ func (c *chaos) answer(p *peer, r *protocol.Request, subs map[string]*protocol.S
 // TestChaos: whatever the Host does, each Interaction is told as pending before and settled after, settled once and as
 // the Host has it; what Answer returns is what the Host has; and Close ends everything.
 func TestChaos(t *testing.T) {
-	runs := 25
+	runs := 10
 	if n, err := strconv.Atoi(os.Getenv("ASKBACK_TEST_CHAOS")); err == nil {
 		runs = n
 	}
