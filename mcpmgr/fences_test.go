@@ -337,7 +337,7 @@ func TestOthersGoOn(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	for _, kind := range []string{"pipe", "sse"} {
-		t.Run(kind, func(t *testing.T) {
+		t.Run("ML-23/"+kind, func(t *testing.T) {
 			n := 0
 			p := newPeer().handle("tools/call", func(r *preq) {
 				n++

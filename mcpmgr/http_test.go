@@ -17,6 +17,10 @@ import (
 
 // TestHeaders: every leg bears the headers of the protocol, retries too (TR-03, TR-04).
 func TestHeaders(t *testing.T) {
+	t.Run("TR-03 TR-04", testHeaders)
+}
+
+func testHeaders(t *testing.T) {
 	p := newPeer().handle("tools/call", askOnce(`{"k":`+yesForm+`}`, `"s"`))
 	p.tools = `[{"name":"café","inputSchema":{"type":"object","properties":{
 		"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","x-mcp-header":"N"},
@@ -140,15 +144,17 @@ func TestHeaderMismatch(t *testing.T) {
 
 func TestMissingCapability(t *testing.T) {
 	for _, kind := range kinds {
-		p := newPeer().handle("tools/call", func(r *preq) { r.failData(-32021, "needs a form", `{"requiredCapabilities":{}}`) })
-		m := manage(t, kind, p, Options{})
-		_, err := callT(t, m, `{}`, Handlers{})
-		wantCode(t, err, CodeNoHandler)
-		if got := p.by("tools/call")[0].raw("_meta", "io.modelcontextprotocol/clientCapabilities"); got != `{}` {
-			t.Fatalf("HL-12: %s", got)
-		}
-		_, err = callT(t, m, `{}`, accept(yes))
-		wantCode(t, err, CodeServerError)
+		t.Run("HL-12/"+kind, func(t *testing.T) {
+			p := newPeer().handle("tools/call", func(r *preq) { r.failData(-32021, "needs a form", `{"requiredCapabilities":{}}`) })
+			m := manage(t, kind, p, Options{})
+			_, err := callT(t, m, `{}`, Handlers{})
+			wantCode(t, err, CodeNoHandler)
+			if got := p.by("tools/call")[0].raw("_meta", "io.modelcontextprotocol/clientCapabilities"); got != `{}` {
+				t.Fatal(got)
+			}
+			_, err = callT(t, m, `{}`, accept(yes))
+			wantCode(t, err, CodeServerError)
+		})
 	}
 }
 
@@ -307,6 +313,10 @@ func TestRedirects(t *testing.T) {
 // be made is connection_lost, and neither is repeated (ML-24).
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
+	t.Run("ML-24", testConnectionBreaks)
+}
+
+func testConnectionBreaks(t *testing.T) {
 	p := newPeer()
 	var legs atomic.Int32
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -76,7 +76,7 @@ func everyHandler(seen *[]string) Handlers {
 func TestInspectorRounds(t *testing.T) {
 	for _, kind := range kinds {
 		for _, method := range []string{"tools/call", "prompts/get", "resources/read"} {
-			t.Run("ML-20/"+kind+"/"+method, func(t *testing.T) {
+			t.Run("ML-20 ML-26/"+kind+"/"+method, func(t *testing.T) {
 				p := newPeer().handle(method, askOnce(allRequests, `"S"`))
 				m := manage(t, kind, p, Options{Inspect: &Inspect{}, Rounds: 10})
 				var seen []string

@@ -56,6 +56,10 @@ func randomToken(r *rand.Rand) string {
 // TestManyCalls runs many calls at once over four connections, each with a form and states of its
 // own; no answer, state or argument crosses. ASKBACK_CALLS sets how many (1000 in the full run).
 func TestManyCalls(t *testing.T) {
+	t.Run("HL-13", testManyCalls)
+}
+
+func testManyCalls(t *testing.T) {
 	calls := count(t, "ASKBACK_CALLS", 120)
 	var wrong atomic.Int64
 	report := func(format string, args ...any) {

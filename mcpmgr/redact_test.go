@@ -65,7 +65,7 @@ func TestReflectedStates(t *testing.T) {
 		check(res, err, said)
 	}
 	for name, body := range reflect {
-		t.Run(name, func(t *testing.T) {
+		t.Run("SE-04/"+name, func(t *testing.T) {
 			run(t, func(r *preq) {
 				r.notify("notifications/progress", `{"progressToken":`+r.raw("_meta", "progressToken")+`,"progress":1,"message":"SECOND-abcdefghijklmnop"}`)
 				r.notify("notifications/message", `{"level":"info","data":"tok-é-FIRST-0123456789/"}`)
@@ -89,7 +89,7 @@ func TestReflectedStates(t *testing.T) {
 			})
 		})
 	}
-	t.Run("error", func(t *testing.T) {
+	t.Run("SE-04/error", func(t *testing.T) {
 		run(t, func(r *preq) { r.failData(-32000, "bad state "+meant, `"SECOND-abcdefghijklmnop"`) }, func(_ *Result, err error, _ string) {
 			if e := wantCode(t, err, CodeServerError); !strings.Contains(e.Message, redacted) || strings.Contains(e.Message, "FIRST") {
 				t.Fatal(e)

@@ -142,7 +142,11 @@ func TestStates(t *testing.T) {
 		`"<&>\u003c"`, `"` + strings.Repeat("é", MaxState/2) + `"`, `"` + strings.Repeat(`\u0000`, 2000) + `"`}
 	for _, kind := range kinds {
 		for i, st := range states {
-			t.Run(fmt.Sprintf("ML-03/%s/%d", kind, i), func(t *testing.T) {
+			id := "ML-03"
+			if st == `""` {
+				id = "ML-04"
+			}
+			t.Run(fmt.Sprintf("%s/%s/%d", id, kind, i), func(t *testing.T) {
 				p := script(inputRequired(`{"k":`+yesForm+`}`, st), inputRequired(`{"k":`+yesForm+`}`, ""), complete)
 				m := manage(t, kind, p, Options{})
 				if _, err := callT(t, m, `{}`, accept(yes)); err != nil {
@@ -281,9 +285,8 @@ func TestRounds(t *testing.T) {
 			return forms.Result{}, errors.New("nobody there")
 		}})
 		wantCode(t, err, CodeCancelled)
-		_, err = callT(t, m, `{}`, Handlers{Form: func(context.Context, FormRequest) (forms.Result, error) { return forms.Result{}, nil }})
-		if err == nil && len(p.by("tools/call")) > 2 {
-			t.Fatal("an empty result was sent")
+		if n := len(p.by("tools/call")); n != 1 {
+			t.Fatal("something was sent")
 		}
 	})
 }
@@ -333,6 +336,10 @@ func TestAnswerText(t *testing.T) {
 
 // TestParamsAreTheCallers: nothing of one call reaches another or the caller's own values (ML-07).
 func TestParamsAreTheCallers(t *testing.T) {
+	t.Run("ML-07 ML-08", testParamsAreTheCallers)
+}
+
+func testParamsAreTheCallers(t *testing.T) {
 	p := newPeer().handle("tools/call", askOnce(`{"k":`+yesForm+`}`, `"S1"`))
 	m := manage(t, "json", p, Options{})
 	args := json.RawMessage(`{"a":1}`)
@@ -359,6 +366,10 @@ func TestParamsAreTheCallers(t *testing.T) {
 
 // TestThinkingIsFree: the time that a person takes counts against no leg (ML-12, HL-07).
 func TestThinkingIsFree(t *testing.T) {
+	t.Run("ML-12 HL-07", testThinkingIsFree)
+}
+
+func testThinkingIsFree(t *testing.T) {
 	p := script(inputRequired(`{"k":`+yesForm+`}`, ""), complete)
 	m := manage(t, "pipe", p, Options{LegTimeout: 60 * time.Millisecond})
 	_, err := callT(t, m, `{}`, Handlers{Form: func(context.Context, FormRequest) (forms.Result, error) {
