@@ -3,10 +3,42 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 
 	"askback/internal/inspect"
+	"askback/internal/inspect/screen"
 )
 
+// runInspectScreen shows the inspector on the terminal.
 func runInspectScreen(ctx context.Context, g *globals, f *inspectFlags, opt inspect.Options) error {
-	return usagef(errors.New("no screen"))
+	if f.answers.prepared() || len(f.sample) > 0 || f.name != "" || f.uri != "" || f.args != "" || f.params != "" || f.export != "" {
+		return usagef(errors.New("answers, arguments and --export belong to one request: name it with --method"))
+	}
+	in, _ := g.env.stdin.(*os.File)
+	out, _ := g.env.stdout.(*os.File)
+	if in == nil || out == nil {
+		return usagef(errors.New("inspect shows a screen, and there is no terminal; --json and --method work without one"))
+	}
+	if err := screen.Usable(in, out, g.env.getenv, g.accessible); err != nil {
+		return usagef(fmt.Errorf("inspect shows a screen (%w); without one, --method makes one request and asks line by line", err))
+	}
+	err := screen.Run(ctx, screen.Options{
+		Open: func(tell func(inspect.Event)) *inspect.Inspector {
+			opt.Tell = tell
+			return inspect.Open(opt)
+		},
+		Browser: inspect.Browser(g.env.getenv("BROWSER")), Values: f.values, Version: version,
+		Getenv: g.env.getenv, In: in, Out: out, Logger: opt.Logger,
+	})
+	if e, ok := errors.AsType[*screen.Ended](err); ok {
+		return &exitError{code: exitStopped, silent: true, err: e}
+	}
+	if err != nil && !errors.Is(err, errSignal) {
+		return &exitError{code: exitFailed, err: err}
+	}
+	return err
 }
+
+// prepared says whether any flag prepares an answer.
+func (f *answerFlags) prepared() bool { p := prepared{flags: *f}; return p.given() }

@@ -95,3 +95,6 @@ func Pretty(raw json.RawMessage) string {
 	}
 	return out.String()
 }
+
+// Member is the value of an object's member, or nil.
+func Member(raw json.RawMessage, key string) json.RawMessage { return get(raw, key) }

@@ -1,0 +1,167 @@
+package screen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/internal/inspect"
+	"askback/internal/strictjson"
+	"askback/tui/formview"
+)
+
+// formArgs asks for a tool's arguments with the form.
+type formArgs struct {
+	q inspect.Request
+	f *formview.Model
+}
+
+func (p *formArgs) title(*Model) string { return "arguments" }
+
+func (p *formArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
+	p.f.Resize(m.w, m.h)
+	if k.String() == "ctrl+c" {
+		m.pop()
+		return nil
+	}
+	switch a := p.f.Update(k).(type) {
+	case formview.Submit:
+		q := p.q
+		q.Arguments = argsJSON(p.f.Form(), a.Result)
+		return m.call(q)
+	case formview.Leave, formview.Close:
+		m.pop()
+	case formview.Copy:
+		return m.copy(a.Text, "what you typed")
+	}
+	return nil
+}
+
+func (p *formArgs) view(m *Model) string {
+	p.f.Resize(m.w, m.h)
+	return p.f.View()
+}
+
+func (p *formArgs) rows(*Model, int, int) []string { return nil }
+func (p *formArgs) hints(*Model) []hint            { return nil }
+
+// jsonArgs takes arguments as JSON, or the address of a resource, also those of a call that is made again.
+type jsonArgs struct {
+	q       inspect.Request
+	why     []string // why the form could not be shown; nil when the person wanted JSON
+	edit    areaInput
+	problem string
+}
+
+func newJSONArgs(q inspect.Request, text string, why []string) *jsonArgs {
+	return &jsonArgs{q: q, why: why, edit: newArea(text)}
+}
+
+// replay edits the arguments of a call for another one.
+func replay(c *inspect.Conversation) page {
+	q := inspect.Request{Server: c.Server, Method: c.Method, Name: c.Name}
+	text := c.Name
+	if c.Method != "resources/read" {
+		text = "{}"
+		if args := c.Arguments(); args != nil {
+			text = inspect.Pretty(args)
+		}
+	}
+	return newJSONArgs(q, text, nil)
+}
+
+func (p *jsonArgs) title(*Model) string {
+	if p.q.Method == "resources/read" {
+		return "read " + p.q.Name
+	}
+	return "arguments of " + p.q.Name + ", as JSON"
+}
+
+func (p *jsonArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
+	switch k.String() {
+	case "esc", "ctrl+c":
+		m.pop()
+		return nil
+	case "ctrl+s":
+		return p.send(m)
+	}
+	p.problem = ""
+	p.edit.take(k)
+	return nil
+}
+
+func (p *jsonArgs) send(m *Model) tea.Cmd {
+	q, text := p.q, strings.TrimSpace(p.edit.Value())
+	if q.Method == "resources/read" {
+		if text == "" || strings.ContainsAny(text, "\n\r") {
+			p.problem = "an address of one line"
+			return nil
+		}
+		q.Name = text
+		return m.call(q)
+	}
+	args, err := readArguments(text)
+	if err != nil {
+		p.problem = err.Error()
+		return nil
+	}
+	q.Arguments = args
+	return m.call(q)
+}
+
+// readArguments checks that a text is one JSON object. The error says where it is wrong.
+func readArguments(text string) (json.RawMessage, error) {
+	if text == "" {
+		return nil, nil
+	}
+	v, err := strictjson.Parse([]byte(text), strictjson.Limits{})
+	if err != nil {
+		if e, ok := err.(*strictjson.Error); ok && e.Offset > 0 {
+			before := text[:min(len(text), int(e.Offset))]
+			return nil, fmt.Errorf("line %d: %w", 1+strings.Count(before, "\n"), err)
+		}
+		return nil, err
+	}
+	if v.Kind() != strictjson.Object {
+		return nil, fmt.Errorf("arguments are one object: { … }")
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, v.Raw()); err != nil {
+		return nil, err
+	}
+	return line.Bytes(), nil
+}
+
+func (p *jsonArgs) rows(m *Model, w, h int) []string {
+	var out []string
+	for i, why := range p.why {
+		if len(out) >= h/3 {
+			out = append(out, m.th.Dim.Render("  "+count(len(p.why)-i, "more reason", "more reasons")))
+			break
+		}
+		for _, row := range wrap(forms.Line(why), max(8, w-4)) {
+			out = append(out, m.th.Warn.Render("! ")+row)
+		}
+	}
+	var wrong []string
+	if p.problem != "" {
+		wrong = wrap(forms.Line(p.problem), max(8, w-3))
+		wrong = wrong[:min(3, len(wrong))]
+	}
+	p.edit.size(w-3, max(1, h-len(out)-len(wrong)))
+	for row := range strings.SplitSeq(p.edit.View(), "\n") {
+		out = append(out, m.th.Focus.Render(m.th.Glyphs.FocusBar)+" "+row)
+	}
+	for _, row := range wrong {
+		out = append(out, m.th.Error.Render("! ")+row)
+	}
+	return out
+}
+
+func (p *jsonArgs) hints(*Model) []hint {
+	return []hint{{"ctrl+s", "call"}, {"esc", "back"}, {"enter", "new line"}}
+}

@@ -1,0 +1,199 @@
+package screen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/internal/inspect"
+)
+
+// convPage is one call as a conversation: its legs, what was asked and what was answered between them.
+type convPage struct {
+	c *inspect.Conversation
+	list
+	lines []convLine
+	moved bool // the person has moved the cursor; else the end is shown
+}
+
+// convLine is one row of a conversation. message is what enter opens, or nil.
+type convLine struct {
+	text    string
+	message *inspect.Message
+}
+
+func (p *convPage) title(m *Model) string { return p.c.Method + " " + p.c.Name }
+
+func (p *convPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
+	p.layout(m, m.w)
+	if p.list.key(k.String(), max(1, m.h-5)) {
+		p.moved = p.at < p.n-1
+		return nil
+	}
+	var at *inspect.Message
+	if p.at < len(p.lines) {
+		at = p.lines[p.at].message
+	}
+	switch k.String() {
+	case "esc", "q", "ctrl+c":
+		m.pop()
+	case "enter":
+		if at != nil {
+			m.push(newMessagePage(at))
+		} else {
+			m.notice = "no message stands behind this row"
+		}
+	case "d":
+		m.pushDiff(at)
+	case "c":
+		var b strings.Builder
+		for _, l := range p.lines {
+			b.WriteString(strip(l.text) + "\n")
+		}
+		return m.copy(b.String(), "the conversation")
+	default:
+		return callKey(k, m, p.c)
+	}
+	return nil
+}
+
+func (p *convPage) layout(m *Model, w int) {
+	p.lines = m.conversation(p.c, w-4)
+	if !p.moved {
+		p.at = len(p.lines) - 1
+	}
+	p.clamp(len(p.lines))
+}
+
+func (p *convPage) rows(m *Model, w, h int) []string {
+	p.layout(m, w)
+	return p.draw(w, h, m.th, func(i, _ int) string { return p.lines[i].text })
+}
+
+func (p *convPage) hints(m *Model) []hint {
+	hs := []hint{{"enter", "message"}}
+	if r := p.c.Run; r != nil && r.Open() {
+		hs = append(hs, hint{"f", "panel"}, hint{"x", "abort"})
+	}
+	return append(hs, hint{"esc", "back"}, hint{"d", "diff"}, hint{"e", "again, edited"}, hint{"c", "copy"})
+}
+
+// conversation lays a call out in rows of at most w cells.
+func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
+	var out []convLine
+	say := func(msg *inspect.Message, lead, s string) {
+		for i, r := range wrap(forms.Block(s), max(8, w-width(lead))) {
+			if i > 0 {
+				lead = strings.Repeat(" ", width(lead))
+			}
+			out = append(out, convLine{m.th.Dim.Render(lead) + r, msg})
+		}
+	}
+	head := forms.Line(c.Server) + " " + m.th.Glyphs.Dot + " " + m.stateOf(c)
+	if r := c.Run; r != nil && r.Open() {
+		head += " " + m.th.Glyphs.Dot + " " + elapsed(m.now().Sub(c.Began))
+	}
+	say(nil, "", head)
+	if args := c.Arguments(); args != nil {
+		say(c.Legs[0].Request, "arguments ", compact(args))
+	}
+	for i, l := range c.Legs {
+		m.leg(c, i, l, say, &out)
+	}
+	if r := c.Run; r != nil && r.Err != nil {
+		out = append(out, convLine{m.th.Error.Render("failed ") + string(r.Err.Code), nil})
+		say(nil, "  "+m.th.Glyphs.Bar+" ", r.Err.Message)
+	}
+	return out
+}
+
+// leg lays out one leg and what follows from it.
+func (m *Model) leg(c *inspect.Conversation, i int, l *inspect.Leg, say func(*inspect.Message, string, string), out *[]convLine) {
+	if l.Request == nil {
+		return
+	}
+	head := fmt.Sprintf("leg %d of %d  id %s  %s", l.N, len(c.Legs), forms.Line(l.Request.ID), size(l.Request.Size))
+	d, over := l.Took()
+	switch {
+	case over:
+		head += "  " + took(d)
+	case l.Cancelled():
+		head += "  cancelled"
+	case c.Run == nil || c.Run.Open():
+		head += "  on the wire"
+	default:
+		head += "  no reply"
+	}
+	*out = append(*out, convLine{m.th.Strong.Render(clip(head, 1<<10)), l.Request})
+	if l.Request.StateBytes >= 0 {
+		say(l.Request, "  state    ", stateText(l.Request))
+	}
+	for _, n := range l.Notes {
+		if n.Sent {
+			say(n, "  sent     ", n.Method)
+		}
+	}
+	r := l.Reply
+	switch {
+	case r == nil:
+		return
+	case r.Raw == nil:
+		say(r, "  reply    ", size(r.Size)+", not kept")
+	case r.Failed:
+		say(r, "  error    ", compact(errorOf(r)))
+	case l.InputRequired():
+		m.round(c, i, l, say)
+	default:
+		say(r, "  result   ", shown(inspect.ResultText(c.Method, resultOf(r))))
+	}
+}
+
+// round lays out what a leg's reply asks and what went back for it.
+func (m *Model) round(c *inspect.Conversation, i int, l *inspect.Leg, say func(*inspect.Message, string, string)) {
+	qs := c.Questions(i)
+	say(l.Reply, "  reply    ", fmt.Sprintf("input_required, round %d of at most %d", l.N, inspect.Rounds))
+	if l.Reply.StateBytes >= 0 {
+		say(l.Reply, "  state    ", stateText(l.Reply))
+	}
+	for _, q := range qs {
+		s := q.Key + ": " + q.Method
+		if q.Message != "" {
+			s += ": " + q.Message
+		}
+		say(l.Reply, "  asked    ", s)
+	}
+	if len(qs) == 0 {
+		say(l.Reply, "  asked    ", "nothing: repeated after a pause")
+	}
+	for _, q := range qs {
+		if q.Answer != nil {
+			say(c.Legs[i+1].Request, "  answered ", q.Key+": "+answerText(q))
+		}
+	}
+}
+
+// stateText says all that is known of a message's requestState: its size, and whether it came back as it was.
+func stateText(msg *inspect.Message) string {
+	s := fmt.Sprintf("%d bytes", msg.StateBytes)
+	switch {
+	case msg.Sent && msg.Echoed:
+		s += ", echoed exactly"
+	case msg.Sent:
+		s += ", not as the server sent it"
+	}
+	return s
+}
+
+func answerText(q inspect.Question) string { return compact(q.Answer) }
+
+func compact(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return shown(string(raw))
+	}
+	return shown(b.String())
+}

@@ -1,0 +1,159 @@
+package screen
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// binding is one key of the program, for the help.
+type binding struct{ where, key, does string }
+
+var bindings = []binding{
+	{"everywhere", "f1", "this help; also ? where no text is typed"},
+	{"everywhere", "ctrl+f", "leave a panel without deciding, and to the next that waits"},
+	{"everywhere", "ctrl+q", "leave; asks once while a call is open"},
+	{"everywhere", "ctrl+l", "draw the screen again"},
+	{"lists", "1-7, tab", "the lists"},
+	{"lists", "up, down, pgup, pgdown", "move"},
+	{"lists", "/", "filter; esc clears"},
+	{"lists", "q, ctrl+c twice", "leave"},
+	{"servers", "enter", "era, version, capabilities, instructions, stderr"},
+	{"servers", "r, l, a", "connect anew, log level, authorize"},
+	{"tools, prompts", "enter, e, d", "call with a form, with JSON, describe"},
+	{"resources", "enter, d, w", "read, describe, watch for updates"},
+	{"tools, prompts, resources", "r", "list again"},
+	{"calls", "enter", "the conversation: legs, what was asked and answered"},
+	{"calls", "f", "the panel that the call waits for"},
+	{"calls", "e", "call again with edited arguments"},
+	{"calls", "x", "abort; asks once"},
+	{"messages", "enter", "the message in full"},
+	{"messages", "d", "what a retry changes against the original"},
+	{"messages", "c", "copy, in a message"},
+	{"messages", "/, n", "search, in a message"},
+	{"messages", "E", "export what the filter lets through as JSON lines"},
+	{"filter", "server: method: id: call: leg: text:", "look in one place"},
+	{"filter", "sent received error round", "directions, errors, rounds; - before a word turns it round"},
+	{"arguments", "ctrl+s", "review or call"},
+	{"arguments", "ctrl+t", "complete the argument"},
+	{"form", "ctrl+s", "review; s there submits"},
+	{"form", "ctrl+x, esc", "decline, dismiss; each asks once"},
+	{"address", "y", "agree to open it; then r retries"},
+	{"address", "c", "copy it"},
+	{"sampling", "a, j", "answer as text, as JSON"},
+	{"sampling", "ctrl+x", "reject, which fails the call; asks once"},
+	{"panels", "ctrl+c twice", "abort the call"},
+}
+
+func (m *Model) key(k tea.KeyMsg) tea.Cmd {
+	s := k.String()
+	if m.tooSmall() {
+		if s == "ctrl+c" {
+			return m.twice("again to leave", m.quit)
+		}
+		return nil
+	}
+	switch s {
+	case "ctrl+l":
+		return tea.ClearScreen
+	case "ctrl+q":
+		return m.leave()
+	}
+	if m.up != nil {
+		return m.panelKey(k)
+	}
+	m.notice = ""
+	if s == "ctrl+f" {
+		m.nextPanel()
+		return nil
+	}
+	if p := m.top(); p != nil {
+		if s == "f1" {
+			if _, ok := p.(*help); !ok {
+				m.push(&help{})
+				return nil
+			}
+		}
+		return p.key(k, m)
+	}
+	t := m.tabs[m.tab]
+	if t.filtering {
+		t.filterKey(k, m)
+		return nil
+	}
+	switch s {
+	case "f1", "?":
+		m.push(&help{})
+	case "q":
+		return m.leave()
+	case "ctrl+c":
+		return m.twice("again to leave", m.leave)
+	case "tab", "right":
+		return m.show((m.tab + 1) % len(m.tabs))
+	case "shift+tab", "left":
+		return m.show((m.tab + len(m.tabs) - 1) % len(m.tabs))
+	case "1", "2", "3", "4", "5", "6", "7":
+		return m.show(int(s[0] - '1'))
+	default:
+		return t.key(k, m)
+	}
+	return nil
+}
+
+// show goes to a list, and asks for it where nobody has yet.
+func (m *Model) show(tab int) tea.Cmd {
+	m.tab = tab
+	var cmds []tea.Cmd
+	for _, method := range m.tabs[tab].methods {
+		for _, s := range m.ins.Names() {
+			if l := m.lists[listKey{s, method}]; l == nil || !l.loaded {
+				cmds = append(cmds, m.list(s, method))
+			}
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+// twice does something at the second ctrl+c.
+func (m *Model) twice(say string, do func() tea.Cmd) tea.Cmd {
+	if now := m.now(); m.armed.IsZero() || now.Sub(m.armed) > again {
+		m.armed, m.notice = now, say
+		return nil
+	}
+	m.armed = m.armed.Add(-again)
+	return do()
+}
+
+// leave leaves, and asks once while a call is open.
+func (m *Model) leave() tea.Cmd {
+	if _, ok := m.top().(*confirm); ok && m.up == nil {
+		return nil
+	}
+	open := 0
+	for _, c := range m.log.Conversations {
+		if c.Run != nil && c.Run.Open() {
+			open++
+		}
+	}
+	if open == 0 {
+		return m.quit()
+	}
+	m.up = nil
+	m.push(&confirm{name: "leave", text: "Leaving aborts " + count(open, "call that is open", "calls that are open") +
+		". No answer is sent.", yes: "leave", then: (*Model).quit, opened: m.now()})
+	return nil
+}
+
+func (m *Model) quit() tea.Cmd {
+	m.quitting = true
+	return tea.Quit
+}
+
+// copy puts a text on the clipboard, on the person's request.
+func (m *Model) copy(text, what string) tea.Cmd {
+	return func() tea.Msg {
+		m.io.Copy(text)
+		if len(text) > maxCopy {
+			return done{text: "copied the first 64 KiB of " + what}
+		}
+		return done{text: "copied " + what}
+	}
+}

@@ -1,0 +1,172 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/internal/inspect"
+)
+
+// messagePage is one message in full.
+type messagePage struct {
+	msg   *inspect.Message
+	among []*inspect.Message // those that n and p go through
+	scroller
+
+	lines []string // of the message, projected
+	width int
+	cache []string // the same, wrapped
+	from  []int    // the line that each row of the cache belongs to
+
+	search    lineInput
+	searching bool
+	found     int // line of the last hit; -1: none
+}
+
+func newMessagePage(msg *inspect.Message) *messagePage {
+	text := "the text of this message is not kept any more"
+	if msg.Raw != nil {
+		text = shown(inspect.Pretty(msg.Raw))
+	}
+	return &messagePage{msg: msg, lines: strings.Split(forms.Block(text), "\n"), search: newLine(""), found: -1}
+}
+
+func (p *messagePage) title(m *Model) string {
+	msg := p.msg
+	dir := "received"
+	if msg.Sent {
+		dir = "sent"
+	}
+	parts := []string{msg.Method, dir}
+	if msg.ID != "" {
+		parts = append(parts, "id "+msg.ID)
+	}
+	if c := m.log.Conversation(msg); c != nil && msg.Call != 0 {
+		parts = append(parts, fmt.Sprintf("leg %d of %d", msg.Leg, len(c.Legs)))
+	}
+	parts = append(parts, size(msg.Size))
+	if msg.StateBytes >= 0 {
+		parts = append(parts, "state "+stateText(msg))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (p *messagePage) key(k tea.KeyMsg, m *Model) tea.Cmd {
+	if p.searching {
+		p.searchKey(k, m)
+		return nil
+	}
+	if p.scroller.key(k, max(1, m.h-5)) {
+		return nil
+	}
+	switch k.String() {
+	case "esc", "q", "enter", "ctrl+c":
+		m.pop()
+	case "c":
+		return m.copy(strings.Join(p.lines, "\n")+"\n", "the message")
+	case "d":
+		m.pushDiff(p.msg)
+	case "/":
+		p.searching = true
+	case "n":
+		p.next(m)
+	case "right", "l":
+		p.step(1, m)
+	case "left", "h":
+		p.step(-1, m)
+	}
+	return nil
+}
+
+// step goes to the message before or after.
+func (p *messagePage) step(by int, m *Model) {
+	i := slices.Index(p.among, p.msg) + by
+	if i < 0 || i >= len(p.among) || len(p.among) == 0 {
+		m.notice = "there is no other message"
+		return
+	}
+	next := newMessagePage(p.among[i])
+	next.among, next.search = p.among, p.search
+	*p = *next
+}
+
+func (p *messagePage) searchKey(k tea.KeyMsg, m *Model) {
+	switch k.String() {
+	case "esc", "ctrl+c":
+		p.search.SetValue("")
+		p.searching, p.found = false, -1
+	case "enter":
+		p.searching = false
+		p.found = -1
+		p.next(m)
+	default:
+		p.search.take(k)
+	}
+}
+
+// next goes to the next line that holds what is searched, round the end.
+func (p *messagePage) next(m *Model) {
+	want := strings.ToLower(p.search.Value())
+	if want == "" {
+		m.notice = "/ searches"
+		return
+	}
+	for n := range len(p.lines) {
+		i := (p.found + 1 + n) % len(p.lines)
+		if strings.Contains(strings.ToLower(p.lines[i]), want) {
+			p.found = i
+			p.layout(m.w)
+			p.top = max(0, slices.Index(p.from, i)-2)
+			return
+		}
+	}
+	p.found = -1
+	m.notice = "not found"
+}
+
+func (p *messagePage) layout(w int) {
+	if p.cache != nil && p.width == w {
+		return
+	}
+	p.cache, p.from, p.width = nil, nil, w
+	for i, l := range p.lines {
+		for _, r := range wrap(l, max(8, w-3)) {
+			p.cache, p.from = append(p.cache, r), append(p.from, i)
+		}
+	}
+}
+
+func (p *messagePage) rows(m *Model, w, h int) []string {
+	p.layout(w)
+	var head []string
+	if p.searching {
+		head = append(head, m.th.Focus.Render("/ ")+p.search.view(w-4))
+		h--
+	}
+	top := max(0, min(p.top, len(p.cache)-h))
+	rows, _ := p.cut(p.cache, h)
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		bar := m.th.Dim.Render(m.th.Glyphs.Bar)
+		if p.from[top+i] == p.found {
+			bar, r = m.th.Focus.Render(m.th.Glyphs.FocusBar), m.th.Strong.Render(r)
+		}
+		out[i] = bar + " " + r
+	}
+	return append(head, out...)
+}
+
+func (p *messagePage) hints(*Model) []hint {
+	if p.searching {
+		return []hint{{"enter", "find"}, {"esc", "clear"}}
+	}
+	hs := []hint{{"esc", "back"}, {"c", "copy"}, {"/", "search"}, {"n", "next hit"}, {"d", "diff"}}
+	if len(p.among) > 1 {
+		hs = append(hs, hint{"left/right", "other messages"})
+	}
+	return hs
+}

@@ -1,0 +1,172 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/internal/inspect"
+	"askback/tui/draft"
+	"askback/tui/theme"
+)
+
+// panel is one thing that a server asks, on the whole screen.
+type panel interface {
+	ask() *inspect.Ask
+	id() uint64
+	show(m *Model) // it comes to the front: keys are ignored for a moment
+	resize(w, h int)
+	key(k tea.KeyMsg, m *Model) tea.Cmd
+	view(m *Model) string
+}
+
+// drafts are the answers that each call was given, for its next form.
+type drafts map[uint64]draft.Answers
+
+func (m *Model) asked(a *inspect.Ask) tea.Cmd {
+	var p panel
+	switch a.Kind {
+	case inspect.AskForm:
+		p = newFormPanel(a, m)
+	case inspect.AskURL:
+		p = newURLPanel(a)
+	default:
+		p = newSamplingPanel(a)
+	}
+	p.resize(m.w, m.h)
+	m.panels = append(m.panels, p)
+	if m.up == nil {
+		m.raise(p)
+	}
+	return func() tea.Msg { m.io.Bell(); return nil }
+}
+
+// withdrawn takes a panel away whose call has ended.
+func (m *Model) withdrawn(e inspect.Withdrawn) {
+	for i, p := range m.panels {
+		if p.id() == e.Ask {
+			m.panels = slices.Delete(m.panels, i, i+1)
+			if m.up == p {
+				m.up = nil
+				m.notice = "closed without an answer: " + e.Why
+				m.nextWaiting()
+			}
+			return
+		}
+	}
+}
+
+// raise brings a panel to the front.
+func (m *Model) raise(p panel) {
+	m.up, m.notice = p, ""
+	p.resize(m.w, m.h)
+	p.show(m)
+}
+
+// nextPanel goes to the panel that waits longest, and on the next time.
+func (m *Model) nextPanel() {
+	if len(m.panels) == 0 {
+		m.notice = "no server asks for anything"
+		return
+	}
+	m.raise(m.panels[0])
+}
+
+// leavePanel puts a panel away without deciding, behind the others.
+func (m *Model) leavePanel() {
+	if i := slices.Index(m.panels, m.up); i >= 0 {
+		m.panels = append(slices.Delete(m.panels, i, i+1), m.up)
+	}
+	m.up = nil
+}
+
+// nextWaiting shows the next panel after one has been answered.
+func (m *Model) nextWaiting() {
+	if m.up == nil && len(m.panels) > 0 {
+		m.raise(m.panels[0])
+	}
+}
+
+// answer gives an answer and takes the panel away.
+func (m *Model) answer(p panel, r inspect.Reply) tea.Cmd {
+	if i := slices.Index(m.panels, p); i >= 0 {
+		m.panels = slices.Delete(m.panels, i, i+1)
+	}
+	if m.up == p {
+		m.up = nil
+	}
+	if !m.ins.Answer(p.id(), r) {
+		m.notice = "the call has ended: nothing was sent"
+	}
+	m.nextWaiting()
+	return nil
+}
+
+func (m *Model) panelKey(k tea.KeyMsg) tea.Cmd {
+	if k.String() != "ctrl+c" {
+		return m.up.key(k, m)
+	}
+	a := m.up.ask()
+	if a.Run == 0 {
+		m.notice = "the server asks by itself: decline or dismiss, there is no call to abort"
+		return nil
+	}
+	return m.twice("again to abort the call", func() tea.Cmd {
+		m.ins.Abort(a.Run)
+		return nil
+	})
+}
+
+// panelView draws the panel on the screen; what the program has to say of the last key stands over its last row but
+// one.
+func (m *Model) panelView() string {
+	frame := m.up.view(m)
+	if m.notice == "" {
+		return frame
+	}
+	rows := strings.Split(frame, "\n")
+	if len(rows) >= 2 {
+		rows[len(rows)-2] = ruleRow(m.notice, m.w, m.th, m.th.Warn)
+	}
+	return strings.Join(rows, "\n")
+}
+
+// noteRows say where a request came from: nothing of a legacy server's own.
+func noteRows(a *inspect.Ask, w int, th *theme.Theme) []string {
+	if a.Note() == "" {
+		return nil
+	}
+	var out []string
+	for _, r := range wrap(noteText(a), w-1) {
+		out = append(out, th.Strong.Render(r))
+	}
+	return out
+}
+
+func noteText(a *inspect.Ask) string {
+	return fmt.Sprintf("input_required %d/%d · %s", a.Origin.Round, inspect.Rounds, a.Note())
+}
+
+// whoRow is the first row of a panel: who asks, and which of how many.
+func whoRow(a *inspect.Ask, what string, w int, th *theme.Theme) string {
+	who := forms.Line(a.Origin.Server)
+	if a.Origin.Name != "" {
+		who += " " + th.Glyphs.Dot + " " + forms.Line(a.Origin.Name)
+	}
+	place := what
+	if a.Origin.Total > 1 {
+		place += fmt.Sprintf(" %d of %d", a.Origin.Index, a.Origin.Total)
+	}
+	return th.Title.Render(pad(spread(who, place, w-1), w-1))
+}
+
+// frame fits a panel's rows: the head stays, the body scrolls, the last two rows are the program's.
+func frame(head, body []string, status string, hints []hint, m *Model) string {
+	rows := append([]string{}, head...)
+	rows = append(rows, fit(body, m.w, max(0, m.h-len(head)-2))...)
+	rows = append(rows[:m.h-2], clip(status, m.w), hintRow(hints, m.w, m.th))
+	return strings.Join(rows, "\n")
+}

@@ -1,0 +1,180 @@
+package screen
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/internal/inspect"
+	"askback/mcpmgr"
+	"askback/tui/formview"
+)
+
+// tools is the list of tools.
+type tools struct{ all []mcpmgr.Tool }
+
+func (s *tools) gather(m *Model, filter string) int {
+	s.all = nil
+	for _, n := range m.ins.Names() {
+		for _, t := range m.ins.Tools(n) {
+			if matches(filter, t.Server+"/"+t.Name+" "+t.Title+" "+t.Description) {
+				s.all = append(s.all, t)
+			}
+		}
+	}
+	return len(s.all)
+}
+
+func (s *tools) row(m *Model, i, w int) string {
+	t := s.all[i]
+	return named(m.named(t.Server, t.Name), t.Description, w, m)
+}
+
+// named is a name with what is said of it, in two columns where there is room.
+func named(name, about string, w int, m *Model) string {
+	if w < 50 {
+		return clip(name, w)
+	}
+	return pad(name, min(24, w/3)) + " " + m.th.Dim.Render(clip(forms.Line(about), max(0, w-min(24, w/3)-1)))
+}
+
+func (s *tools) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
+	if i < 0 {
+		return nil
+	}
+	t := s.all[i]
+	switch k.String() {
+	case "enter":
+		m.askTool(t)
+	case "e":
+		m.push(newJSONArgs(inspect.Request{Server: t.Server, Method: "tools/call", Name: t.Name}, "{}", nil))
+	case "d":
+		m.push(describeTool(t))
+	}
+	return nil
+}
+
+func (s *tools) hints(*Model) []hint {
+	return []hint{{"enter", "call"}, {"e", "with JSON"}, {"d", "describe"}}
+}
+
+func (s *tools) empty(m *Model) string { return m.unready("no server has tools") }
+
+// askTool asks for a tool's arguments: with the form where its schema can be read, else as JSON, and says why.
+func (m *Model) askTool(t mcpmgr.Tool) {
+	q := inspect.Request{Server: t.Server, Method: "tools/call", Name: t.Name}
+	args, err := forms.ReadArguments(t.InputSchema)
+	if err != nil || !args.Complete || len(args.Schema.Fields) == 0 && len(args.Unread) > 0 {
+		m.push(newJSONArgs(q, "{}", unread(err, args.Unread)))
+		return
+	}
+	form := forms.Form{Message: t.Description, Requester: forms.Requester{Name: t.Name, Source: t.Server}, Fields: args.Schema.Fields}
+	if form.Message == "" {
+		form.Message = "Arguments of " + t.Name
+	}
+	for _, u := range unread(nil, args.Unread) {
+		form.Message += "\nNot in this form: " + u
+	}
+	f := formview.New(formview.Request{ID: "arguments", Form: form, Arguments: true}, formview.Options{Theme: m.th, Now: m.now})
+	m.push(&formArgs{q: q, f: f})
+}
+
+func unread(err error, list forms.SchemaErrors) []string {
+	if e, ok := errors.AsType[forms.SchemaErrors](err); ok {
+		list = append(list, e...)
+	} else if err != nil {
+		return []string{"the schema of the arguments cannot be read: " + err.Error()}
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Error())
+	}
+	return out
+}
+
+// argsJSON is an accepted arguments form as one JSON object, in the order of its fields.
+func argsJSON(f forms.Form, r forms.Result) json.RawMessage {
+	out := []byte{'{'}
+	for _, field := range f.Fields {
+		v, ok := r.Values[field.Name]
+		if !ok {
+			continue
+		}
+		name, err := json.Marshal(field.Name)
+		if err != nil {
+			continue
+		}
+		value, err := v.MarshalJSON()
+		if err != nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), value...)
+	}
+	return append(out, '}')
+}
+
+func describeTool(t mcpmgr.Tool) page {
+	parts := []part{{"", strings.TrimSpace(t.Title + "\n" + t.Description)}, {"input schema", inspect.Pretty(t.InputSchema)}}
+	if t.OutputSchema != nil {
+		parts = append(parts, part{"output schema", inspect.Pretty(t.OutputSchema)})
+	}
+	if t.Annotations != nil {
+		parts = append(parts, part{"annotations (hints)", inspect.Pretty(t.Annotations)})
+	}
+	parts = append(parts, part{"definition", inspect.Pretty(t.Raw)})
+	return &describePage{name: "tool " + t.Name, parts: parts, call: func(m *Model) { m.askTool(t) }}
+}
+
+// part is one section of a description, in a server's words.
+type part struct{ name, text string }
+
+// describePage shows what a server says of a thing.
+type describePage struct {
+	name  string
+	parts []part
+	call  func(m *Model) // what enter does
+	scroller
+}
+
+func (p *describePage) title(*Model) string { return p.name }
+
+func (p *describePage) key(k tea.KeyMsg, m *Model) tea.Cmd {
+	if p.scroller.key(k, max(1, m.h-5)) {
+		return nil
+	}
+	switch k.String() {
+	case "esc", "q", "d", "ctrl+c":
+		m.pop()
+	case "enter":
+		p.call(m)
+	case "c":
+		last := p.parts[len(p.parts)-1]
+		return m.copy(forms.Block(last.text), "the definition")
+	}
+	return nil
+}
+
+func (p *describePage) rows(m *Model, w, h int) []string {
+	var out []string
+	for _, t := range p.parts {
+		if t.text == "" {
+			continue
+		}
+		if t.name != "" {
+			out = append(out, " "+m.th.Strong.Render(t.name))
+		}
+		out = append(out, barred(shown(t.text), w, m.th)...)
+	}
+	rows, _ := p.cut(out, h)
+	return rows
+}
+
+func (p *describePage) hints(*Model) []hint {
+	return []hint{{"enter", "use"}, {"esc", "back"}, {"c", "copy the definition"}, {"up/down", "scroll"}}
+}

@@ -1,0 +1,261 @@
+package screen
+
+import (
+	"errors"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/forms"
+	"askback/internal/inspect"
+)
+
+// urlStage is where a request to visit an address stands.
+//
+//	asking     → opening (y), confirming (ctrl+x, esc)
+//	opening    → agreed (the browser ran, or could not)
+//	agreed     → confirming, opening (o); r answers accept
+//	confirming → where it came from (n, esc); y answers decline or cancel
+//
+// Nothing is opened before y, and accept is not sent before r: to open a page is not to be done with it.
+type urlStage int
+
+const (
+	urlAsking urlStage = iota
+	urlOpening
+	urlAgreed
+	urlConfirming
+)
+
+// urlPanel asks whether to visit an address.
+type urlPanel struct {
+	a       *inspect.Ask
+	address inspect.Address
+	stage   urlStage
+	back    urlStage
+	deny    forms.Action // what confirming asks about
+	since   time.Time
+	status  string
+	read    bool // the end of the panel was on screen
+	scroller
+	w, h int
+	// visited, where it is set, is what the person's consent is for instead of an Ask: an authorization.
+	visited func(error)
+}
+
+// opened is what became of the browser.
+type opened struct {
+	panel uint64
+	err   error
+}
+
+func newURLPanel(a *inspect.Ask) *urlPanel {
+	return &urlPanel{a: a, address: inspect.ReadAddress(a.URL.URL)}
+}
+
+func (p *urlPanel) ask() *inspect.Ask { return p.a }
+func (p *urlPanel) id() uint64        { return p.a.ID }
+func (p *urlPanel) show(m *Model)     { p.since = m.now() }
+func (p *urlPanel) resize(w, h int)   { p.w, p.h = w, h }
+
+func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
+	if k.Paste || m.now().Sub(p.since) < guard {
+		return nil
+	}
+	m.notice = ""
+	s := k.String()
+	if s == "ctrl+f" {
+		m.leavePanel()
+		return nil
+	}
+	if p.stage == urlConfirming {
+		return p.confirmKey(s, m)
+	}
+	if p.scroller.key(k, max(1, p.room(m)-1)) {
+		return nil
+	}
+	switch s {
+	case "c":
+		return m.copy(p.address.Text, "the address")
+	case "y", "o":
+		return p.agree(s, m)
+	case "r":
+		if p.stage == urlAgreed {
+			return p.finish(m, forms.ActionAccept)
+		}
+	case "ctrl+x":
+		p.deny, p.back, p.stage, p.since = forms.ActionDecline, p.stage, urlConfirming, m.now()
+	case "esc":
+		p.deny, p.back, p.stage, p.since = forms.ActionCancel, p.stage, urlConfirming, m.now()
+	}
+	return nil
+}
+
+// agree opens the address: y is the consent, o opens once more.
+func (p *urlPanel) agree(s string, m *Model) tea.Cmd {
+	switch {
+	case p.address.Refused != "" || p.stage == urlOpening, s == "o" && p.stage != urlAgreed, s == "y" && p.stage != urlAsking:
+		return nil
+	case !p.seen(m):
+		p.scroller.key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, p.room(m)-1))
+		return nil
+	}
+	p.stage, p.status = urlOpening, ""
+	browser, address, id := m.opt.Browser, p.address, p.id()
+	return func() tea.Msg { return opened{id, browser.Open(m.ctx, address)} }
+}
+
+// opened says what became of the browser. The consent stays pending: only the person knows whether a page was seen.
+func (p *urlPanel) opened(err error) {
+	p.stage = urlAgreed
+	switch {
+	case errors.Is(err, inspect.ErrNoBrowser):
+		p.status = "$BROWSER names none: copy the address and open it yourself"
+	case err != nil:
+		p.status = "not opened (" + forms.Line(err.Error()) + "): copy the address and open it yourself"
+	default:
+		p.status = "opened by $BROWSER"
+	}
+}
+
+func (p *urlPanel) confirmKey(s string, m *Model) tea.Cmd {
+	switch s {
+	case "y":
+		return p.finish(m, p.deny)
+	case "n", "esc":
+		p.stage, p.since = p.back, m.now()
+	}
+	return nil
+}
+
+// finish answers with an action alone.
+func (p *urlPanel) finish(m *Model, a forms.Action) tea.Cmd {
+	if p.visited == nil {
+		return m.answer(p, inspect.Reply{Result: forms.Result{Action: a}})
+	}
+	if a == forms.ActionAccept {
+		p.visited(nil)
+	} else {
+		p.visited(errors.New("the authorization was given up"))
+	}
+	m.drop(p)
+	return nil
+}
+
+func (p *urlPanel) head(m *Model) []string {
+	warn := "! Check the host before you agree. Nothing was opened or fetched."
+	if width(warn) > p.w-1 {
+		warn = "! Check the host. Nothing was opened."
+	}
+	return append([]string{whoRow(p.a, "address", p.w, m.th), m.th.Warn.Render(warn)}, noteRows(p.a, p.w, m.th)...)
+}
+
+func (p *urlPanel) room(m *Model) int { return max(1, p.h-len(p.head(m))-2) }
+
+// seen says whether the end of the panel is, or was, on screen: who agrees has seen all of it.
+func (p *urlPanel) seen(m *Model) bool {
+	p.read = p.read || p.top >= len(p.body(m))-p.room(m)
+	return p.read
+}
+
+func (p *urlPanel) body(m *Model) []string {
+	var out []string
+	if p.a.URL.Message != "" {
+		out = append(out, barred(p.a.URL.Message, p.w, m.th)...)
+	}
+	out = append(out, p.addressRows(m)...)
+	if p.address.Host != "" {
+		out = append(out, " host "+m.th.Loud.Render(" "+forms.Line(p.address.Host)+" ")+portText(p.address.Port))
+	}
+	for _, s := range p.address.Warnings {
+		for i, r := range wrap(forms.Line(s), p.w-3) {
+			out = append(out, m.th.Loud.Render(mark(i))+" "+r)
+		}
+	}
+	if p.address.Refused != "" {
+		for i, r := range wrap("not opened from here: "+p.address.Refused, p.w-3) {
+			out = append(out, m.th.Error.Render(mark(i))+" "+r)
+		}
+	}
+	return out
+}
+
+func mark(i int) string {
+	if i == 0 {
+		return "!"
+	}
+	return " "
+}
+
+func portText(port string) string {
+	if port == "" {
+		return ""
+	}
+	return "  port " + port
+}
+
+// addressRows are the whole address, in rows of one width, with its host emphasised.
+func (p *urlPanel) addressRows(m *Model) []string {
+	a := p.address
+	before, host, after := forms.Line(a.Text[:a.From]), forms.Line(a.Text[a.From:a.To]), forms.Line(a.Text[a.To:])
+	full := before + host + after
+	w := p.w - 3
+	var out []string
+	at, from, to := 0, len(before), len(before)+len(host)
+	for _, r := range hardWrap(full, w) {
+		end := at + len(r)
+		s, e := min(max(from, at), end)-at, min(max(to, at), end)-at
+		out = append(out, m.th.Dim.Render(m.th.Glyphs.Bar)+" "+r[:s]+m.th.Loud.Render(r[s:e])+r[e:])
+		at = end
+	}
+	return out
+}
+
+func (p *urlPanel) view(m *Model) string {
+	head := p.head(m)
+	if p.stage == urlConfirming {
+		body := []string{"", m.th.Strong.Render("Dismiss this without an answer?"), "The server learns that you closed it."}
+		if p.deny == forms.ActionDecline {
+			body = []string{"", m.th.Strong.Render("Decline, and tell the server no?"), "It learns only that you refuse."}
+		}
+		does := map[forms.Action]string{forms.ActionDecline: "decline", forms.ActionCancel: "dismiss"}[p.deny]
+		return frame(head, append(body, "", "y       "+does, "n, esc  go back"), m.th.Dim.Render("nothing is sent yet"),
+			[]hint{{"y", does}, {"n", "back"}}, m)
+	}
+	p.seen(m)
+	body, where := p.cut(p.body(m), p.room(m))
+	status := p.status
+	if status == "" {
+		status = map[urlStage]string{urlAsking: "nothing is opened yet", urlOpening: "opening"}[p.stage]
+	}
+	if p.stage == urlAgreed {
+		status += "; then r"
+	}
+	if where != "" && where != "end" && p.stage == urlAsking {
+		status = where + ": read on with pgdown"
+	}
+	return frame(head, body, m.th.Strong.Render(clip(status, p.w)), p.hints(), m)
+}
+
+func (p *urlPanel) hints() []hint {
+	retry := "I am done: retry"
+	if p.a.Note() == "" {
+		retry = "I am done: answer"
+	}
+	hs := []hint{{"y", "agree and open"}}
+	switch {
+	case p.stage == urlAgreed:
+		hs = []hint{{"r", retry}, {"c", "copy"}, {"o", "open again"}}
+	case p.address.Refused != "":
+		hs = []hint{{"c", "copy"}}
+	case p.stage == urlOpening:
+		hs = nil
+	case !p.read:
+		hs = []hint{{"pgdn", "read on"}}
+	}
+	hs = append(hs, hint{"ctrl+x", "decline"}, hint{"esc", "dismiss"}, hint{"ctrl+f", "leave"})
+	if p.stage == urlAsking && p.address.Refused == "" {
+		hs = append(hs, hint{"c", "copy"})
+	}
+	return hs
+}
