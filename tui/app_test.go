@@ -765,3 +765,32 @@ func TestRowsThatComeAfterTheirEvents(t *testing.T) {
 		t.Errorf("the call stands above the text that made it:\n%s", f)
 	}
 }
+
+// A reconnect repeats the last rows; what is read does not move, and our own lines stay where they were.
+func TestResetThatGoesOn(t *testing.T) {
+	d := connected(t, 80, 24)
+	row := func(i int) hostview.Row {
+		return hostview.Row{Key: itoa(i), Kind: hostview.RowAssistant, Text: fmt.Sprintf("row %d", i), Time: at("10:00:00").Add(time.Duration(i) * time.Second)}
+	}
+	var rows []hostview.Row
+	for i := range 60 {
+		rows = append(rows, row(i))
+	}
+	d.tell(hostview.Rows{SessionID: "s1", Rows: rows, Reset: true})
+	d.press("pgup", "pgup")
+	before := d.frame()
+	d.tell(hostview.ToolEvent{SessionID: "s1", TurnID: "t", ToolUseID: "gone", Phase: hostview.PhaseStart, Name: "gone"})
+	d.tell(hostview.Rows{SessionID: "s1", Rows: append(rows[50:], row(60)), Reset: true})
+	if got := d.frame(); got != before {
+		t.Errorf("a reconnect moved what is read:\n%s\nwas\n%s", got, before)
+	}
+	d.press("ctrl+end").want("row 60").wantNot("gone")
+	// Rows that do not go on start over; our own line keeps its place in time.
+	d.clock.now = at("10:01:30")
+	d.m.say("our own line", false)
+	d.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{row(80), row(100)}, Reset: true})
+	f := d.frame()
+	if strings.Contains(f, "row 60") || strings.Index(f, "row 80") > strings.Index(f, "our own line") || strings.Index(f, "our own line") > strings.Index(f, "row 100") {
+		t.Error(f)
+	}
+}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +13,9 @@ import (
 type transcript struct {
 	items []*item
 	byKey map[string]*item
-	start bool // nothing older exists at the Host
-	asked bool // an older page is under way
+	ours  []*item // lines of our own that a reset has taken out
+	start bool    // nothing older exists at the Host
+	asked bool    // an older page is under way
 
 	w, h    int
 	follow  bool // the last row is the last of the window
@@ -69,16 +71,7 @@ func rowKey(r hostview.Row) string {
 // add takes rows of the Host.
 func (t *transcript) add(e hostview.Rows) {
 	if e.Reset {
-		w, h := t.w, t.h
-		local := t.local()
-		*t = *newTranscript()
-		t.w, t.h = w, h
-		defer func() {
-			for _, it := range local {
-				t.byKey[it.key] = it
-				t.items = append(t.items, it)
-			}
-		}()
+		t.reset(e.Rows)
 	}
 	t.start = t.start || e.Start
 	if e.Older {
@@ -94,10 +87,55 @@ func (t *transcript) add(e hostview.Rows) {
 		}
 		t.turnEnded(r)
 	}
+	t.insertOurs()
 }
 
 // localKey begins the keys of what we say ourselves.
 const localKey = "local:"
+
+// reset is a new start of what the Host tells. Where it goes on from what is known, only what events told is
+// forgotten, so that a reconnect moves nothing that is being read; else everything is, but for our own lines.
+func (t *transcript) reset(rows []hostview.Row) {
+	goesOn := slices.ContainsFunc(rows, func(r hostview.Row) bool { it := t.byKey[rowKey(r)]; return it != nil && !it.early })
+	keep := func(it *item) bool {
+		if goesOn {
+			return !it.early
+		}
+		return strings.HasPrefix(it.key, localKey)
+	}
+	kept := t.items[:0]
+	for i, it := range t.items {
+		if keep(it) {
+			kept = append(kept, it)
+			continue
+		}
+		delete(t.byKey, it.key)
+		if i < t.top.item {
+			t.top.item--
+		}
+	}
+	clear(t.items[len(kept):])
+	t.items = kept
+	t.current = max(0, min(t.current, len(kept)-1))
+	t.asked = false
+	if !goesOn {
+		t.start, t.follow, t.browse, t.top = false, true, false, place{}
+		t.ours = t.items // they go behind what happened before them
+		t.items = nil
+	}
+}
+
+// insertOurs puts our own lines back to where they belong by their time.
+func (t *transcript) insertOurs() {
+	for _, it := range t.ours {
+		i := len(t.items)
+		for i > 0 && t.items[i-1].time.After(it.time) {
+			i--
+		}
+		t.items = slices.Insert(t.items, i, it)
+	}
+	t.ours = nil
+}
 
 // says whether the person's text of a Turn, which is one of the last items, holds a call's arguments.
 func (t *transcript) says(turn, args string) bool {
@@ -110,17 +148,6 @@ func (t *transcript) says(turn, args string) bool {
 		}
 	}
 	return false
-}
-
-// local returns the items that the Host does not know.
-func (t *transcript) local() []*item {
-	var out []*item
-	for _, it := range t.items {
-		if strings.HasPrefix(it.key, localKey) {
-			out = append(out, it)
-		}
-	}
-	return out
 }
 
 // shown says whether a row draws anything.
