@@ -37,6 +37,7 @@ func ac09(t T) {
 		p.see("Created the library askb on port 8080.")
 	}
 	t.Run("view_reconnect", func(t T) {
+		t.Parallel()
 		m := startMachines(t)
 		session := m.session()
 		p := m.both(session)
@@ -58,6 +59,7 @@ func ac09(t T) {
 	t.Run("tui_restart", func(t T) {
 		// The terminal that runs the tools, too: its end is the provider's.
 		t.Run("with_its_provider", func(t T) {
+			t.Parallel()
 			m := startMachines(t)
 			session := m.session()
 			p := m.both(session)
@@ -75,6 +77,7 @@ func ac09(t T) {
 		})
 		// The terminal alone: the form waits for the next one.
 		t.Run("view_only", func(t T) {
+			t.Parallel()
 			m := startMachines(t)
 			session := m.session()
 			m.provide()
@@ -95,6 +98,7 @@ func ac09(t T) {
 	})
 	t.Run("provider_restart", func(t T) {
 		t.Run("process", func(t T) {
+			t.Parallel()
 			m := startMachines(t)
 			session := m.session()
 			d := m.provide()
@@ -109,6 +113,7 @@ func ac09(t T) {
 			m.clean(1, session)
 		})
 		t.Run("connection", func(t T) {
+			t.Parallel()
 			m := startMachines(t)
 			session := m.session()
 			p := m.both(session)
@@ -117,12 +122,13 @@ func ac09(t T) {
 			in := m.asked(session)
 			m.relay.cut(asProvider)
 			m.closedAs(in, protocol.ClosedProviderDisconnected)
-			p.see("the provider of the tool was lost")
+			p.see("the provider of the tool was lost", "Project name: ask")
 			m.clean(1, session)
 		})
 	})
 	for name, sig := range map[string]syscall.Signal{"host_kill": syscall.SIGKILL, "host_sigterm": syscall.SIGTERM} {
 		t.Run(name, func(t T) {
+			t.Parallel()
 			m := startMachines(t)
 			session := m.session()
 			p := m.both(session)

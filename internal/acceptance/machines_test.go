@@ -90,10 +90,12 @@ func (m *machines) both(session string) *person {
 	return p
 }
 
-// attach starts the terminal alone.
+// attach starts the terminal alone. A form that waits already covers the session.
 func (m *machines) attach(session string) *person {
 	p := m.person(append([]string{"attach", "--session", session}, m.flags...)...)
-	p.see("session deploys")
+	if len(m.pending(session)) == 0 {
+		p.see("session deploys")
+	}
 	return p
 }
 

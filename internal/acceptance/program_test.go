@@ -49,7 +49,7 @@ func newHome(t T) *home {
 		}
 	}
 	h.env = append(h.env, asProgram+"=1", "HOME="+h.dir, "XDG_STATE_HOME="+h.path("state"), "XDG_CONFIG_HOME="+h.path("config"),
-		"TMPDIR="+h.dir, "TERM=xterm-256color", "GORACE=atexit_sleep_ms=0")
+		"TMPDIR="+h.dir, "TERM=xterm-256color", "GORACE=atexit_sleep_ms=0 exitcode=66")
 	return h
 }
 
@@ -92,6 +92,7 @@ func (h *home) run(args ...string) (code int, stdout, stderr string) {
 	late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	defer late.Stop()
 	cmd.Wait()
+	noRace(h.t, cmd)
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
@@ -135,6 +136,15 @@ func (d *daemon) end(sig syscall.Signal) {
 	for range d.lines {
 	}
 	d.cmd.Wait()
+	noRace(d.t, d.cmd)
+}
+
+// noRace complains of a program that the race detector ended.
+func noRace(t T, cmd *exec.Cmd) {
+	t.Helper()
+	if cmd.ProcessState.ExitCode() == 66 {
+		t.Errorf("%v found a data race", cmd.Args)
+	}
 }
 
 // line waits for a line of JSON for which ok holds.
@@ -224,6 +234,7 @@ func (p *person) end(sig syscall.Signal) {
 	<-p.read // a pty without a program reads EIO
 	p.ptm.Close()
 	p.screen.Close()
+	noRace(p.t, p.cmd)
 }
 
 // see waits for texts on the screen.

@@ -18,6 +18,7 @@ type T interface {
 	Cleanup(func())
 	Context() context.Context
 	TempDir() string
+	Parallel()
 	Run(name string, f func(T)) bool
 	// Fault is what this run breaks; nil in a run that is meant to pass.
 	Fault() *fault

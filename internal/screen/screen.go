@@ -69,11 +69,14 @@ func (s *Screen) Close() error {
 		return nil
 	}
 	s.closed = true
-	err := s.term.Close()
 	s.wake()
 	s.mu.Unlock()
+	// The emulator's own Close races with its Read, so the pipe is ended first; Read then returns.
+	if pipe, ok := s.term.InputPipe().(io.Closer); ok {
+		pipe.Close()
+	}
 	<-s.drained
-	return err
+	return s.term.Close()
 }
 
 // Text returns the rows with trailing blanks and trailing empty rows cut, each ended by a line feed.
