@@ -58,6 +58,15 @@ type Server struct {
 	Protocol Protocol
 	Timeout  time.Duration // of one leg; 0: the default
 	Roots    []Root
+
+	written written // as the file has it, for Describe
+}
+
+// written is what a file says before its variables are expanded. It makes no two servers differ.
+type written struct {
+	command string
+	args    []string
+	url     string
 }
 
 // Equal reports whether both entries describe the same server run in the same way.
@@ -69,12 +78,17 @@ func (s Server) Equal(o Server) bool {
 }
 
 // Describe names what an entry runs or talks to, for the question whether to trust a project file.
-// Values of variables, headers and the environment are not in it.
+// It shows what the file says, variables unexpanded: their values, headers and the environment are
+// not in it.
 func (s Server) Describe() string {
-	if s.Transport == HTTP {
-		return s.Name + ": " + s.URL
+	w := s.written
+	if w.command == "" && w.url == "" { // not from a file
+		w = written{s.Command, s.Args, s.URL}
 	}
-	parts := append([]string{s.Command}, s.Args...)
+	if s.Transport == HTTP {
+		return s.Name + ": " + w.url
+	}
+	parts := append([]string{w.command}, w.args...)
 	for i, p := range parts {
 		if p == "" || strings.ContainsAny(p, " \t\n\"'\\$`;|&<>*?()") {
 			parts[i] = fmt.Sprintf("%q", p)

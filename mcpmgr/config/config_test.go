@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +40,7 @@ func TestParse(t *testing.T) {
 		{Name: "alpha.1_-", Transport: HTTP, URL: "https://example.com/mcp?k=prog", Headers: []Pair{{"X-Key", "s prog"}}, Protocol: Legacy, Timeout: 5 * time.Second},
 		{Name: "rooted", Transport: Stdio, Command: "x", Protocol: Auto, Roots: []Root{{"file://" + dir, "here"}, {"file://" + dir, ""}}},
 	}
-	if !reflect.DeepEqual(f.Servers, want) {
+	if !slices.EqualFunc(f.Servers, want, Server.Equal) {
 		t.Fatalf("got  %+v\nwant %+v", f.Servers, want)
 	}
 	if !slices.Equal(f.Disabled, []string{"off"}) {
@@ -182,6 +181,10 @@ func TestExpand(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	s := Server{Name: "s", Transport: Stdio, Command: "npx", Args: []string{"-y", "a b", "$(rm)"}, Env: []Pair{{"KEY", "SECRET"}}, Dir: "/d"}
 	if got := s.Describe(); got != `s: npx -y "a b" "$(rm)" (in /d)` {
+		t.Fatal(got)
+	}
+	f := Parse("c.json", []byte(`{"mcpServers":{"a":{"command":"${BIN}","args":["--key","${KEY}"]},"b":{"url":"https://x/?k=${KEY}"}}}`), env("BIN", "prog", "KEY", "SECRET"))
+	if got := f.Servers[0].Describe() + "\n" + f.Servers[1].Describe(); got != "a: \"${BIN}\" --key \"${KEY}\"\nb: https://x/?k=${KEY}" || f.Servers[0].Args[1] != "SECRET" {
 		t.Fatal(got)
 	}
 	s = Server{Name: "h", Transport: HTTP, URL: "https://x/", Headers: []Pair{{"K", "SECRET"}}}

@@ -137,12 +137,18 @@ func (e *entry) key(m member) {
 	case "command":
 		e.hasCommand = true
 		e.Command = e.text(m)
+		e.written.command = plain(m.val)
 		if e.Command == "" && isString(m.val) {
 			e.fail(m.key, "must not be empty")
 		}
 	case "args":
 		e.stdioKeys = append(e.stdioKeys, m.key)
 		e.Args = e.texts(m)
+		if list, err := array(m.val); err == nil {
+			for _, raw := range list {
+				e.written.args = append(e.written.args, plain(raw))
+			}
+		}
 	case "env":
 		e.stdioKeys = append(e.stdioKeys, m.key)
 		e.Env = e.pairs(m)
@@ -157,6 +163,7 @@ func (e *entry) key(m member) {
 	case "url":
 		e.hasURL = true
 		e.URL = e.text(m)
+		e.written.url = plain(m.val)
 	case "headers":
 		e.httpKeys = append(e.httpKeys, m.key)
 		e.Headers = e.pairs(m)
@@ -387,6 +394,13 @@ func (e *entry) text(m member) string {
 		e.fail(m.key, "holds a NUL character")
 	}
 	return x
+}
+
+// plain is a string as the file has it, or nothing.
+func plain(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
 }
 
 func (e *entry) texts(m member) []string {
