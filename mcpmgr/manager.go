@@ -93,8 +93,8 @@ func (m *Manager) Apply(servers []config.Server) {
 
 	m.mu.Lock()
 	for _, a := range actions {
-		if a.Verb == config.Stop {
-			continue
+		if a.Verb == config.Stop || slices.Contains(m.order, a.Name) {
+			continue // gone, or a second entry of one name: the first counts
 		}
 		if m.servers[a.Name] == nil {
 			v := newServer(m, a.Server)

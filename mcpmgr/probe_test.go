@@ -374,3 +374,25 @@ func TestEraHolds(t *testing.T) {
 		t.Fatalf("%+v", st)
 	}
 }
+
+// TestReconnectWhileConnecting: asking for a connection while one is being made makes no second.
+func TestReconnectWhileConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		starts := 0
+		m := New(Options{Transports: map[string]func(context.Context) (mcp.Transport, error){"s": func(ctx context.Context) (mcp.Transport, error) {
+			starts++
+			p := newPeer()
+			p.handle("tools/list", func(r *preq) { time.Sleep(2 * time.Second); r.result(`{"tools":[]}`) })
+			return p.pipe(ctx)
+		}}})
+		defer m.Close()
+		m.Apply([]config.Server{{Name: "s", Transport: config.Stdio}, {Name: "s", Transport: config.Stdio}})
+		time.Sleep(time.Second)
+		_ = m.Reconnect("s")
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if st, _ := m.Server("s"); st.State != StateReady || starts != 1 || len(m.Servers()) != 1 {
+			t.Fatalf("%d connections, %+v", starts, m.Servers())
+		}
+	})
+}

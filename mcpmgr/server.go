@@ -15,6 +15,7 @@ const (
 	retryMax   = 60 * time.Second
 	retryReset = 60 * time.Second // a connection that lasted this long was a good one
 	healthTime = 10 * time.Second // for the answer of a server that may be gone
+	healthRest = 5 * time.Second  // between two such questions
 )
 
 // server supervises one configured server: it is the only one that connects it, publishes its
@@ -152,6 +153,10 @@ func (v *server) fail(err error, pause time.Duration) time.Duration {
 // hold publishes a session and keeps it until it ends. A loss is returned, an end on purpose is not.
 func (v *server) hold(d *dialed) error {
 	s := d.s
+	select {
+	case <-v.again: // asked for while it was connecting, which is what it did
+	default:
+	}
 	v.set(StateReady, "", false, time.Time{}, s)
 	late := d.late
 	defer func() {
@@ -164,6 +169,7 @@ func (v *server) hold(d *dialed) error {
 		s.close()
 	}()
 	firstCall := s.firstCall()
+	var checked time.Time
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -185,7 +191,10 @@ func (v *server) hold(d *dialed) error {
 			firstCall = nil
 			d.dropLate()
 		case <-s.suspect:
-			v.health(s)
+			if time.Since(checked) >= healthRest {
+				checked = time.Now()
+				v.health(s)
+			}
 		case l := <-late:
 			late = nil
 			if l == nil || !s.supersede() {
