@@ -105,7 +105,6 @@ func (b *Broker) drop(c *conn) {
 		b.revision++
 	}
 	b.retire(c, ExitLost)
-	clear(c.registrations)
 	delete(p.conns, c)
 	if len(p.conns) == 0 {
 		delete(b.identities, p.identity)

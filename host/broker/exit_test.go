@@ -330,3 +330,53 @@ func TestFit(t *testing.T) {
 		}
 	}
 }
+
+// One call with a form, from beginning to end, in the order in which the owner gets it.
+func TestOrderOfOneCall(t *testing.T) {
+	r := newRig(t)
+	r.deliver = false
+	r.provider(Conn{ID: "P"})
+	r.bind(t1, "P")
+	for _, step := range []struct {
+		fx   func() []Effect
+		want string
+	}{
+		{func() []Effect { return r.call(t1, "i") }, "CapabilityCall@P arm"},
+		{func() []Effect { return r.frame("P", accepted("i")) }, "admit? CapabilityAdmitted@P"},
+		{func() []Effect { return r.frame("P", request("i", "n1")) }, "open1"},
+		{func() []Effect { return r.do(r.b.Stored(Ask{"i", 1})) }, "stop"},
+		{func() []Effect { return r.do(r.b.Committed(Ask{"i", 1}, forms.Result{Action: forms.ActionCancel})) }, "arm InteractionResult@P"},
+		{func() []Effect { return r.frame("P", request("i", "n2")) }, "open2"},
+		{func() []Effect { return r.do(r.b.Delivered(Ask{"i", 2})) }, ""}, // not committed, so not delivered
+		{func() []Effect { return r.do(r.b.Stored(Ask{"i", 2})) }, "stop"},
+		{func() []Effect { return r.do(r.b.Delivered(Ask{"i", 2})) }, ""},
+		{func() []Effect { return r.do(r.b.Committed(Ask{"i", 2}, forms.Result{Action: forms.ActionCancel})) }, "arm InteractionResult@P"},
+		{func() []Effect { return r.do(r.b.Delivered(Ask{"i", 2})) }, "arm"},
+		{func() []Effect { return r.frame("P", result("i", "x")) }, "stop CapabilityRelease@P settle:result"},
+	} {
+		step.fx()
+		r.want(step.want)
+	}
+}
+
+// A Turn's calls end in the order in which they were sent.
+func TestOrderOfSeveralCalls(t *testing.T) {
+	r := newRig(t)
+	r.provider(Conn{ID: "P"})
+	r.bind(t1, "P")
+	var want []string
+	for _, id := range []string{"z", "a", "m", "b", "y", "c"} {
+		r.call(t1, id)
+		want = append(want, id)
+	}
+	r.do(r.b.StopTurn(t1))
+	var got []string
+	for _, e := range r.last {
+		if s, ok := e.(Settle); ok {
+			got = append(got, s.Invocation)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s, wanted %s", strings.Join(got, " "), strings.Join(want, " "))
+	}
+}

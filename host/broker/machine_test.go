@@ -302,7 +302,10 @@ func (s *machine) Refused(t *rapid.T) {
 
 func (s *machine) Committed(t *rapid.T) {
 	c := s.m.calls[pickOf(t, "call", slices.Sorted(maps.Keys(s.m.calls)))]
-	n := c.asks - rapid.IntRange(0, 1).Draw(t, "older")
+	if likely := s.in("awaiting"); len(likely) > 0 && rapid.IntRange(0, 3).Draw(t, "any") > 0 {
+		c = pickOf(t, "awaiting", likely)
+	}
+	n := c.asks - rapid.IntRange(0, 3).Draw(t, "older")/3
 	if c.phase == "awaiting" && n == c.asks {
 		c.phase, c.commit = "delivering", true
 		s.m.answers++
@@ -312,6 +315,9 @@ func (s *machine) Committed(t *rapid.T) {
 
 func (s *machine) Delivered(t *rapid.T) {
 	c := pickOf(t, "call", s.live())
+	if likely := s.in("delivering"); len(likely) > 0 && rapid.IntRange(0, 3).Draw(t, "any") > 0 {
+		c = pickOf(t, "delivering", likely)
+	}
 	if c.commit && !c.told {
 		c.told = true
 		if c.phase == "delivering" {
@@ -424,7 +430,7 @@ func (s *machine) prelude(t *rapid.T) {
 		}
 	}
 	for _, c := range s.live() {
-		for range rapid.IntRange(0, 4).Draw(t, "steps") {
+		for range rapid.IntRange(0, 5).Draw(t, "steps") {
 			switch c.phase {
 			case "dispatched":
 				s.send(t, c.reg.conn, c.id, "accepted")
@@ -436,6 +442,10 @@ func (s *machine) prelude(t *rapid.T) {
 			case "opening":
 				c.phase = "awaiting"
 				s.do(s.b.Stored(Ask{c.id, c.asks}))
+			case "awaiting":
+				c.phase, c.commit = "delivering", true
+				s.m.answers++
+				s.do(s.b.Committed(Ask{c.id, c.asks}, forms.Result{Action: forms.ActionCancel}))
 			}
 		}
 	}

@@ -141,21 +141,31 @@ func TestRetiredRing(t *testing.T) {
 	r := newRig(t)
 	r.provider(Conn{ID: "P"})
 	r.bind(t1, "P")
-	ids := make([]string, protocol.MaxRetiredInvocations+1)
+	const gone = 40 // how many are forgotten again
+	ids := make([]string, protocol.MaxRetiredInvocations+gone)
 	for i := range ids {
 		ids[i] = "i" + string(rune('a'+i%26)) + strings.Repeat("x", i/26)
 		r.call(t1, ids[i])
 		r.frame("P", &protocol.CapabilityRejected{InvocationID: ids[i], Message: "no"})
 	}
-	for _, id := range ids[1:] {
+	for _, id := range ids[gone:] {
 		r.frame("P", accepted(id))
 	}
 	if r.aborted["P"] != "" {
 		t.Fatal("a straggler among the last 1024 aborted")
 	}
-	r.frame("P", accepted(ids[0]))
+	c := r.b.conns["P"]
+	for _, id := range ids[:gone] {
+		if c.retired.ids[id] {
+			t.Errorf("%q is still remembered", id)
+		}
+	}
+	if len(c.retired.ids) != protocol.MaxRetiredInvocations || len(c.retired.ring) != protocol.MaxRetiredInvocations {
+		t.Errorf("%d ids are remembered", len(c.retired.ids))
+	}
+	r.frame("P", accepted(ids[gone-1]))
 	if r.aborted["P"] == "" {
-		t.Error("the 1025th last id is still remembered")
+		t.Error("the 1025th last id was ignored")
 	}
 }
 
