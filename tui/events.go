@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -609,10 +610,16 @@ func rowOf(r protocol.Row) (out hostview.Row, ok bool) {
 		switch r.Status {
 		case "failed":
 			out.Text = "the Turn failed"
+			if why := failureOf(r.Raw); why != "" {
+				out.Text += ": " + why
+			}
 		case "aborted":
 			out.Text = "the Turn was stopped"
 		}
 	case protocol.RowSystemNote:
+		if r.Kind == "abort" {
+			return out, false // the Turn's own row says it
+		}
 		out.Kind = hostview.RowNote
 		if out.Text == "" {
 			out.Text = r.Kind
@@ -621,6 +628,13 @@ func rowOf(r protocol.Row) (out hostview.Row, ok bool) {
 		return out, false
 	}
 	return out, true
+}
+
+// failureOf is why a Turn has failed, where its row says so. Not every Host's does.
+func failureOf(raw []byte) string {
+	var row struct{ FailureMessage string }
+	_ = json.Unmarshal(raw, &row) // a row of another shape says nothing
+	return row.FailureMessage
 }
 
 // toolNames takes a model's name of a tool (mcp__server__tool) apart.

@@ -104,6 +104,13 @@ func baseScenes() []scene {
 		{"stopped", then(calling, func(d *driver) {
 			d.tell(hostview.Projection{SessionID: "s1", Turn: turn("cancelled")}, hostview.Rows{SessionID: "s1", Rows: []hostview.Row{{Key: "t1", Kind: hostview.RowTurn, TurnID: "t1", Status: "aborted", Text: "the Turn was stopped", Time: at("12:00:09")}}})
 		})},
+		{"turn_failed", then(connected, func(d *driver) {
+			d.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{{Key: "u", Kind: hostview.RowUser, TurnID: "t1", Time: at("12:00:00"), Text: "hello"}}})
+			failed := turn("failed")
+			failed.Message = "a Turn here is one to eight lines of /call SERVER/TOOL {json}"
+			d.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{{Key: "e", Kind: hostview.RowTurn, TurnID: "t1", Time: at("12:00:00"), Status: "failed", Text: "the Turn failed"}}},
+				hostview.Projection{SessionID: "s1", Turn: failed})
+		})},
 		{"long_result", then(calling, func(d *driver) { result(d, strings.Repeat("a line of the result\n", 60), false, false) })},
 		{"agent", then(bypassed, func(d *driver) {
 			d.tell(hostview.Projection{SessionID: "s1", Turn: turn("running")}, hostview.Rows{SessionID: "s1", Rows: []hostview.Row{

@@ -42,6 +42,7 @@ type item struct {
 	text      string // what was said; for a tool, its result
 	raw       string // streamed text so far, unprojected
 	streaming bool
+	end       bool // how its Turn ended
 	early     bool // known from events alone: its row has not come yet
 
 	tool, server, args string
@@ -90,8 +91,18 @@ func (it *item) apply(r hostview.Row) {
 		it.kind, it.text, it.took = itemTool, keep(r.Text), r.Duration
 		it.state = resultState(r.IsError, r.Uncertain)
 		it.waits = false
+	case hostview.RowTurn:
+		it.kind, it.end, it.text = itemNote, true, keep(r.Text)
 	default:
 		it.kind, it.text = itemNote, keep(r.Text)
+	}
+}
+
+// because adds why a Turn has failed, which its row does not say.
+func (it *item) because(why string) {
+	if it.end && !strings.Contains(it.text, why) {
+		it.text += ": " + why
+		it.dirty()
 	}
 }
 

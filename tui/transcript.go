@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"askback/forms"
 	"askback/tui/hostview"
 )
 
@@ -13,9 +14,10 @@ import (
 type transcript struct {
 	items []*item
 	byKey map[string]*item
-	ours  []*item // lines of our own that a reset has taken out
-	start bool    // nothing older exists at the Host
-	asked bool    // an older page is under way
+	why   [2]string // the Turn that failed last, and why
+	ours  []*item   // lines of our own that a reset has taken out
+	start bool      // nothing older exists at the Host
+	asked bool      // an older page is under way
 
 	w, h    int
 	follow  bool // the last row is the last of the window
@@ -83,6 +85,9 @@ func (t *transcript) add(e hostview.Rows) {
 		if shown(r) {
 			it := t.findRow(rowKey(r))
 			it.apply(r)
+			if r.TurnID == t.why[0] {
+				it.because(t.why[1])
+			}
 			it.told = it.told || t.says(r.TurnID, it.args)
 		}
 		t.turnEnded(r)
@@ -178,6 +183,19 @@ func (t *transcript) prepend(rows []hostview.Row) {
 	t.items = append(front, t.items...)
 	t.top.item += len(front)
 	t.current += len(front)
+}
+
+// failed takes why a Turn has failed; its row may be there already or not.
+func (t *transcript) failed(turn, why string) {
+	if why = forms.Line(why); why == "" {
+		return
+	}
+	t.why = [2]string{turn, why}
+	for i := len(t.items) - 1; i >= max(0, len(t.items)-256); i-- {
+		if it := t.items[i]; it.turn == turn && it.end {
+			it.because(why)
+		}
+	}
 }
 
 // turnEnded marks calls that their Turn left without a result.

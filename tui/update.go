@@ -124,6 +124,9 @@ func (m *Model) projection(e hostview.Projection) tea.Cmd {
 		m.ours.Saw(*e.Turn)
 		if e.Turn.Terminal() {
 			m.log.endTurn(e.Turn.TurnID)
+			if e.Turn.Status == "failed" {
+				m.log.failed(e.Turn.TurnID, e.Turn.Message)
+			}
 			delete(m.stopped, e.Turn.TurnID)
 			clear(m.queue.answers)
 			m.armed = time.Time{}
