@@ -60,6 +60,7 @@ type conn struct {
 	mu       sync.Mutex
 	inflight map[string]bool // request ids without an answer
 	inbound  [][]byte
+	inBusy   bool // a message is being worked on
 	inBytes  int
 	inWake   chan struct{}
 	inRoom   chan struct{} // a message was taken out of inbound
@@ -167,7 +168,9 @@ const largeMessage = 8 << 10
 func (c *conn) enqueue(data []byte) bool {
 	for {
 		c.mu.Lock()
-		full := len(c.inbound) >= protocol.MaxInboundFrames
+		// The bound is for what waits beside the message that is worked on; while none is, the first that
+		// waits is the one.
+		full := len(c.inbound) > protocol.MaxInboundFrames || c.inBusy && len(c.inbound) == protocol.MaxInboundFrames
 		heavy := len(c.inbound) > 0 && c.inBytes+len(data) > protocol.MaxInboundBytes
 		if !full && !heavy {
 			c.inbound = append(c.inbound, data)
@@ -211,7 +214,7 @@ func (c *conn) stopInbound() {
 func (c *conn) processLoop() {
 	for {
 		c.mu.Lock()
-		if len(c.inbound) == 0 {
+		if c.inBusy = len(c.inbound) > 0; !c.inBusy {
 			ended := c.inEnded
 			c.mu.Unlock()
 			if ended {
