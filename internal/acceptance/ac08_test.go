@@ -143,7 +143,7 @@ func finish(t T, r *rig, p, later *rawProvider, tn *turn, in protocol.Interactio
 		if got := p.expect("interaction_result"); got != id {
 			t.Errorf("the answer went to %s", got)
 		}
-		p.send(`{"kind":"client.capability.result","invocationId":%q,"result":{"content":[]}}`, id)
+		p.result(id)
 	}
 	if later != nil {
 		later.quiet()

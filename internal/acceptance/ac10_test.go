@@ -97,23 +97,7 @@ func ac10(t T) {
 		}
 		r.clean(0, tn)
 	})
-	t.Run("refused_form_does_not_suspend", func(t T) {
-		// The manager refuses the form, so none is published, and the call ends by itself; a Host's refusal of a frame
-		// ends the connection, which the Host's own tests hold.
-		clock := play.NewClock()
-		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock} }})
-		s := peer.New(peer.Done)
-		release := s.Hold(1)
-		defer release()
-		tn := r.call("/call " + r.addServer(s) + "/ask {}")
-		s.Await(t, 1)
-		clock.Move(deadline + time.Second)
-		_, results := tn.end()
-		if len(results) != 1 || !results[0].uncertain {
-			t.Errorf("without a form the timer runs: %+v", results)
-		}
-		r.clean(0, tn)
-	})
+	t.Run("refused_form_does_not_suspend", refusedForms)
 	t.Run("second_form_suspends_again", func(t T) {
 		r, clock, s, tn, in := asked(t, rigOptions{}, round, peer.Round(`"t"`, peer.Form("k2", "v")), peer.Done)
 		clock.Move(time.Hour)

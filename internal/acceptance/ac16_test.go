@@ -56,7 +56,7 @@ func ac16(t T) {
 				s.r.t.Errorf("release of %s", got)
 			}
 			// What comes after the release is ignored.
-			s.p.send(`{"kind":"client.capability.result","invocationId":%q,"result":{"content":[]}}`, s.id)
+			s.p.result(s.id)
 		}, protocol.ClosedTurnStopped, "outcome_unknown"},
 		"disconnect": {func(s *scene) { s.p.hangUp() }, protocol.ClosedProviderDisconnected, "outcome_unknown"},
 		"supersede":  {func(s *scene) { s.r.rawProvide("hand-made") }, protocol.ClosedProviderDisconnected, "outcome_unknown"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ type rawProvider struct {
 	t      T
 	ws     *websocket.Conn
 	frames chan map[string]any // all but responses; closed with the connection
+	early  []map[string]any    // frames that came while another was awaited
 	n      int
 
 	registration string // the latest
@@ -80,35 +82,74 @@ func (p *rawProvider) send(format string, args ...any) {
 // expect waits for a frame of a kind, and returns its invocation.
 func (p *rawProvider) expect(kind string) string {
 	p.t.Helper()
+	is := func(f map[string]any) bool { return f["kind"] == "client.capability."+kind }
+	invocation := func(f map[string]any) string {
+		id, _ := f["invocationId"].(string)
+		return id
+	}
+	if i := slices.IndexFunc(p.early, is); i >= 0 {
+		f := p.early[i]
+		p.early = slices.Delete(p.early, i, i+1)
+		return invocation(f)
+	}
 	for {
 		select {
 		case f, ok := <-p.frames:
 			if !ok {
 				p.t.Fatalf("the connection ended while waiting for %s", kind)
 			}
-			if f["kind"] == "client.capability."+kind {
-				id, _ := f["invocationId"].(string)
-				return id
+			if is(f) {
+				return invocation(f)
 			}
+			p.early = append(p.early, f)
 		case <-time.After(patience):
 			p.t.Fatalf("no %s", kind)
 		}
 	}
 }
 
-// ask takes the next call as far as a pending form, and returns the invocation.
-func (p *rawProvider) ask() string {
+// take accepts the next call and returns its invocation once it may run.
+func (p *rawProvider) take() string {
 	p.t.Helper()
 	id := p.expect("call")
 	p.send(`{"kind":"client.capability.accepted","invocationId":%q,"admissionEvidence":{"kind":"none"}}`, id)
 	p.expect("admitted")
-	p.send(`{"kind":"client.capability.interaction_request","invocationId":%q,"interactionId":"mine","request":{"message":"By hand","requester":{"name":"ask"},"fields":[]}}`, id)
+	return id
+}
+
+const emptyForm = `{"message":"By hand","requester":{"name":"ask"},"fields":[]}`
+
+func (p *rawProvider) request(invocation, interaction, form string) {
+	p.t.Helper()
+	p.send(`{"kind":"client.capability.interaction_request","invocationId":%q,"interactionId":%q,"request":%s}`, invocation, interaction, form)
+}
+
+func (p *rawProvider) progress(invocation string, n int) {
+	p.t.Helper()
+	p.send(`{"kind":"client.capability.progress","invocationId":%q,"current":%d,"total":9}`, invocation, n)
+}
+
+func (p *rawProvider) result(invocation string) {
+	p.t.Helper()
+	p.send(`{"kind":"client.capability.result","invocationId":%q,"result":{"content":[]}}`, invocation)
+}
+
+// ask takes the next call as far as a pending form, and returns the invocation.
+func (p *rawProvider) ask() string {
+	p.t.Helper()
+	id := p.take()
+	p.request(id, "mine", emptyForm)
 	return id
 }
 
 // quiet wants that no answer was handed over until the connection ends or a moment has passed.
 func (p *rawProvider) quiet() {
 	p.t.Helper()
+	for _, f := range p.early {
+		if strings.HasSuffix(fmt.Sprint(f["kind"]), "interaction_result") {
+			p.t.Errorf("an answer was handed over: %v", f)
+		}
+	}
 	for {
 		select {
 		case f, ok := <-p.frames:
