@@ -9,6 +9,8 @@ import (
 	"sync"
 )
 
+var errNoRequest = errors.New("it is a reply to no request")
+
 // lineFilter stands between a child's stdout and the SDK's framing. It passes complete lines that
 // hold a JSON-RPC message and drops the rest: many servers print a greeting or a log line where
 // only messages belong, and one such line must not end the connection. A line over the limit ends
@@ -86,7 +88,11 @@ func (f *lineFilter) next() {
 	if line[0] == '[' { // a batch: allowed before 2025-06-18, checked by the framing
 		if msgs, err := elements(line); err == nil && len(msgs) > 0 && len(msgs) <= 256 {
 			for _, m := range msgs {
-				if _, err := parseMessage(m); err != nil {
+				pm, err := parseMessage(m)
+				if err == nil && pm.response() && pm.id == nil {
+					err = errNoRequest
+				}
+				if err != nil {
 					f.noise(line, err)
 					return
 				}
@@ -98,7 +104,7 @@ func (f *lineFilter) next() {
 	m, err := parseMessage(line)
 	switch {
 	case err == nil && m.response() && m.id == nil:
-		f.noise(line, errors.New("it is a reply to no request"))
+		f.noise(line, errNoRequest)
 	case err == nil:
 		f.line = append(line, '\n') // line shares f.buf, which has room: its newline was trimmed
 	case m != nil && m.response() && m.id != nil:

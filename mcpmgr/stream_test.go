@@ -1,0 +1,124 @@
+package mcpmgr
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+)
+
+func allEvents(r io.Reader, limit int) (out []string, id string, err error) {
+	s := newSSEReader(r, limit)
+	for {
+		data, err := s.next()
+		if err != nil {
+			return out, s.id, err
+		}
+		out = append(out, string(data))
+	}
+}
+
+func TestSSE(t *testing.T) {
+	for _, c := range []struct {
+		in     string
+		events []string
+		id     string
+		err    error
+	}{
+		{"data: a\n\n", []string{"a"}, "", io.EOF},
+		{"data:a\r\n\r\ndata:  b\n\n", []string{"a", " b"}, "", io.EOF},
+		{"data: a\ndata: b\n\n", []string{"a\nb"}, "", io.EOF},
+		{"event: message\nid: 7\nretry: 20\ndata: a\n\n", []string{"a"}, "7", io.EOF},
+		{": hi\n\n: ho\n\ndata: a\n\n", []string{"a"}, "", io.EOF},
+		{"id: 1\ndata:\n\n", nil, "1", io.EOF},
+		{"id: a\x00b\ndata: x\n\n", []string{"x"}, "", io.EOF},
+		{"data: a", nil, "", io.ErrUnexpectedEOF},
+		{"data: a\n", nil, "", io.ErrUnexpectedEOF},
+		{"", nil, "", io.EOF},
+		{"nonsense\nmore: of it\n\n", nil, "", io.EOF},
+		{"data\ndata: x\n\n", []string{"x"}, "", io.EOF},
+	} {
+		got, id, err := allEvents(strings.NewReader(c.in), 1000)
+		if !slices.Equal(got, c.events) || id != c.id || !errors.Is(err, c.err) {
+			t.Errorf("%q: %q %q %v", c.in, got, id, err)
+		}
+	}
+	s := newSSEReader(strings.NewReader("retry: 250\nretry: x\ndata: a\n\n"), 1000)
+	if _, err := s.next(); err != nil || s.retry != 250*time.Millisecond {
+		t.Fatal(s.retry, err)
+	}
+	if _, _, err := allEvents(strings.NewReader("data: "+strings.Repeat("x", 2000)), 1000); err == nil || !strings.Contains(err.Error(), "limit") {
+		t.Fatal(err)
+	}
+	keepAlive := strings.Repeat(": hi\n\n", 100_000) // no event, whatever there is of it
+	if got, _, err := allEvents(strings.NewReader(keepAlive+"data: a\n\n"), 1000); len(got) != 1 || !errors.Is(err, io.EOF) {
+		t.Fatal(got, err)
+	}
+}
+
+// FuzzSSE: how a stream is cut into pieces changes nothing, and no event is over the limit.
+func FuzzSSE(f *testing.F) {
+	for _, s := range []string{"data: a\n\n", "data: a\r\ndata:b\r\n\r\n:c\nid: 1\n\n", "retry: 9\ndata\n\n\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		const limit = 64
+		a, ida, erra := allEvents(bytes.NewReader(in), limit)
+		b, idb, errb := allEvents(iotest.OneByteReader(bytes.NewReader(in)), limit)
+		if !slices.Equal(a, b) || ida != idb || erra.Error() != errb.Error() {
+			t.Fatalf("%q %q %v\n%q %q %v", a, ida, erra, b, idb, errb)
+		}
+		for _, e := range a {
+			if len(e) > limit {
+				t.Fatalf("an event of %d bytes", len(e))
+			}
+		}
+	})
+}
+
+// FuzzLines: whatever a child prints, only whole messages that the codec accepts get through, and
+// how the output is cut into pieces changes nothing.
+func FuzzLines(f *testing.F) {
+	for _, s := range []string{`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", "hello\n\n[]\n" + `[{"jsonrpc":"2.0","method":"x"}]` + "\r\n", `{"jsonrpc":"2.0","id":1,"error":7}` + "\n{", `[{"jsonrpc":"2.0","error":{"code":1,"message":""}}]` + "\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		read := func(r io.Reader) (string, []int64) {
+			var bad []int64
+			lf := newLineFilter(r, 1<<12, func([]byte, error) {}, func(id int64, _ error) { bad = append(bad, id) })
+			out, _ := io.ReadAll(lf)
+			return string(out), bad
+		}
+		a, bada := read(bytes.NewReader(in))
+		b, badb := read(iotest.OneByteReader(bytes.NewReader(in)))
+		if a != b || !slices.Equal(bada, badb) {
+			t.Fatalf("%q %v\n%q %v", a, bada, b, badb)
+		}
+		for line := range strings.Lines(a) {
+			text := strings.TrimSuffix(line, "\n")
+			if text == line {
+				t.Fatalf("half a line: %q", line)
+			}
+			msgs := [][]byte{[]byte(text)}
+			if text[0] == '[' {
+				els, err := elements([]byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				msgs = msgs[:0]
+				for _, e := range els {
+					msgs = append(msgs, e)
+				}
+			}
+			for _, m := range msgs {
+				if _, err := decodeSDK(m); err != nil {
+					t.Fatalf("%q: %v", m, err)
+				}
+			}
+		}
+	})
+}
