@@ -1,10 +1,8 @@
 package tui
 
 import (
-	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -14,12 +12,6 @@ import (
 
 // stopWindow is how long the second ctrl+c may take.
 const stopWindow = 2 * time.Second
-
-// composed says whether characters that came at once look like the commit of an input method, whose confirming
-// enter follows them. Those of another program that types, and of a fast typist over a slow line, are ASCII.
-func composed(runes []rune) bool {
-	return len(runes) > 1 && slices.ContainsFunc(runes, func(r rune) bool { return r > unicode.MaxASCII })
-}
 
 // burstPause is how soon an enter may follow several characters that came at once and still be part of what
 // was pasted without marks, or of what an input method committed.
@@ -183,7 +175,7 @@ func (m *Model) composerKey(k tea.KeyMsg, s string) tea.Cmd {
 	case "ctrl+end":
 		m.log.end()
 	default:
-		if k.Type == tea.KeyRunes && !k.Paste && composed(k.Runes) {
+		if k.Type == tea.KeyRunes && !k.Paste && tty.Composed(k.Runes) {
 			m.burst = m.now()
 		}
 		m.comp.key(k)

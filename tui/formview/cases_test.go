@@ -248,13 +248,25 @@ func TestAskedAgain(t *testing.T) {
 	drive(t, Request{Form: again}, 80, 24).hides("web-7", "hunter2", "last answer")
 }
 
-// TM-04: a paste without markers types into the field it began in, and submits nothing.
+// TM-04: a paste without markers types into the field it began in, and submits nothing. Its inner enters come as line
+// feeds, which the terminal's reader makes of them; the last one is an enter like any other.
 func TestUnmarkedPaste(t *testing.T) {
 	d := drive(t, req(text("a", true), ofKind(forms.KindBoolean, "sure", true)), 80, 24)
-	for _, k := range []string{"prod", "enter", "yes", "enter"} {
+	for _, k := range []string{"prod", "ctrl+j", "yes", "enter"} {
 		d.send(keyMsg(k)).wait(time.Millisecond)
 	}
-	d.silent().shows("▌ > prodyes", "enter right after a burst", "field 1 of 2", "SURE (required): (no answer yet)")
+	d.silent().shows("field 2 of 2", "no answer yet").hides("Yes, ")
+	d.press("shift+tab").shows("prod")
+}
+
+// TM-09: the enter that confirms what an input method composed is not meant for the form; one after ASCII that came at
+// once, as another program types, is.
+func TestComposedEnter(t *testing.T) {
+	d := drive(t, req(text("a", true), text("b", true)), 80, 24)
+	d.send(keyMsg("日本")).wait(time.Millisecond).send(keyMsg("enter"))
+	d.silent().shows("▌ > 日本", "enter right after composed text", "field 1 of 2")
+	d.wait(imePause).send(keyMsg("enter")).shows("field 2 of 2")
+	d.send(keyMsg("plain")).wait(time.Millisecond).send(keyMsg("enter")).shows("review: nothing is sent yet")
 }
 
 // TM-04: a marked paste goes into the focused field; its line breaks become blanks, and that is said.

@@ -6,10 +6,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
+	"askback/tui/tty"
 )
 
-// imePause is how soon an enter may follow a run of characters that came at once and still be part of it: an input
-// method that commits its text, or a paste without markers, whose line breaks are enters.
+// imePause is how soon an enter may follow characters that came at once and still be part of them: the key that confirms
+// what an input method commits.
 const imePause = 30 * time.Millisecond
 
 func (m *Model) key(k tea.KeyMsg) Action {
@@ -86,7 +87,7 @@ func (m *Model) fillingKey(k tea.KeyMsg) Action {
 		}
 		m.focus(m.idx + map[string]int{"up": -1, "down": 1, "pgup": -m.bodyRoom(), "pgdown": m.bodyRoom()}[s])
 	default:
-		if k.Type == tea.KeyRunes && len(k.Runes) > 1 {
+		if k.Type == tea.KeyRunes && tty.Composed(k.Runes) {
 			m.multiRune = m.now()
 		}
 		m.form.Update(k)
@@ -98,7 +99,7 @@ func (m *Model) fillingKey(k tea.KeyMsg) Action {
 // without a cursor keeps the focus: there is nothing to take.
 func (m *Model) enter(f *field) {
 	if m.now().Sub(m.multiRune) < imePause {
-		f.note = "an enter right after a burst of text is ignored"
+		f.note = "an enter right after composed text is ignored"
 		f.changed()
 		return
 	}
