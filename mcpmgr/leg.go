@@ -72,6 +72,9 @@ func (c *call) send(ctx context.Context, last *round, responses json.RawMessage)
 	req.params = b.bytes()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.s.legTimeout, errLegTimeout)
 	defer cancel()
+	if cause := c.cause(ctx); cause != nil { // immediately before the send
+		return nil, &errNotSent{cause}
+	}
 	return c.s.link.do(ctx, req)
 }
 
