@@ -28,7 +28,7 @@ type Address struct {
 func ReadAddress(s string) Address {
 	a := Address{Text: s, From: len(s), To: len(s)}
 	u, err := url.Parse(s)
-	if err != nil || u.Host == "" || u.Opaque != "" {
+	if err != nil || u.Hostname() == "" || u.Opaque != "" {
 		a.Refused = "this is no web address"
 		return a
 	}

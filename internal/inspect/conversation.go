@@ -24,6 +24,8 @@ type Leg struct {
 	Request *Message
 	Reply   *Message   // nil while it is awaited
 	Notes   []*Message // progress, log messages and cancellation that belong to it
+
+	round bool // the reply is input_required
 }
 
 // Question is one entry of a round, with the answer that went back for it.
@@ -48,6 +50,7 @@ func (c *Conversation) add(m *Message) {
 		leg.Notes = append(leg.Notes, m)
 	case m.Response:
 		leg.Reply = m
+		leg.round = !m.Failed && text(get(m.Raw, "result", "resultType")) == "input_required"
 	default:
 		leg.Request = m
 	}
@@ -74,9 +77,7 @@ func (l *Leg) Took() (time.Duration, bool) {
 }
 
 // InputRequired says whether the leg's reply is a round.
-func (l *Leg) InputRequired() bool {
-	return l.Reply != nil && text(get(l.Reply.Raw, "result", "resultType")) == "input_required"
-}
+func (l *Leg) InputRequired() bool { return l.round }
 
 // Cancelled says whether the leg was given up by notifications/cancelled.
 func (l *Leg) Cancelled() bool {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -41,5 +42,27 @@ func (m *Message) answer() bool { return m.Sent && m.Response }
 func newMessage(e mcpmgr.TapEvent) *Message {
 	return &Message{Time: e.Time, Server: e.Server, Generation: e.Generation, Sent: e.Direction == mcpmgr.Sent,
 		Response: e.Response, ID: e.ID, Method: e.Method, Size: e.Size, Raw: e.Raw, Call: e.Call, Leg: e.Leg,
-		StateBytes: e.StateBytes, Echoed: e.Echoed, Failed: e.Response && get(e.Raw, "error") != nil}
+		StateBytes: e.StateBytes, Echoed: e.Echoed, Failed: e.Response && fails(e.Raw)}
+}
+
+// fails says whether a response is an error, without reading a result that may be large.
+func fails(raw json.RawMessage) bool {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil || t == "result" {
+			return false
+		}
+		if t == "error" {
+			return true
+		}
+		var skip json.RawMessage
+		if dec.Decode(&skip) != nil {
+			return false
+		}
+	}
+	return false
 }

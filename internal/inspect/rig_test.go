@@ -1,7 +1,9 @@
 package inspect
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -10,12 +12,24 @@ import (
 
 	"go.uber.org/goleak"
 
+	"askback/internal/demo"
 	"askback/internal/inspect/peer"
 	"askback/mcpmgr"
 	"askback/mcpmgr/config"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// demoServer is the demo server in this process.
+func demoServer() *peer.Server {
+	var d *demo.Server
+	return peer.New(func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, record io.Writer) {
+		if d == nil {
+			d = demo.New(demo.Options{Version: "1", Record: record})
+		}
+		_ = d.ServeStdio(ctx, in, out) // ends with the connection
+	})
+}
 
 // rig is an inspector with one server, inside of a synctest bubble.
 type rig struct {

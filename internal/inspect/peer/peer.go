@@ -1,5 +1,5 @@
-// Package peer gives the inspector's tests MCP servers in this process: the demo server, and one that answers with
-// exactly the bytes that a test wants. Both tell every message that they received.
+// Package peer gives the inspector's tests MCP servers in this process: any that speaks stdio, and one that answers
+// with exactly the bytes that a test wants. Both tell every message that they received.
 package peer
 
 import (
@@ -13,7 +13,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"askback/internal/demo"
 	"askback/mcpmgr/config"
 )
 
@@ -43,15 +42,15 @@ func server() *Server {
 	return &Server{Config: config.Server{Name: Name, Transport: config.Stdio, Command: "in-memory", Protocol: config.Auto}}
 }
 
-// Demo is the demo server.
-func Demo() *Server {
+// New is a server that serve runs once for each connection. What it writes to record, one message a line, counts as
+// received.
+func New(serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, record io.Writer)) *Server {
 	s := server()
-	d := demo.New(demo.Options{Version: "1", Record: recorder{s}})
-	s.serve = func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) { _ = d.ServeStdio(ctx, in, out) }
+	s.serve = func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) { serve(ctx, in, out, recorder{s}) }
 	return s
 }
 
-// recorder takes the lines that the demo server records.
+// recorder takes the lines that a server records.
 type recorder struct{ s *Server }
 
 func (r recorder) Write(p []byte) (int, error) {

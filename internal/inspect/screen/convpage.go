@@ -17,7 +17,8 @@ type convPage struct {
 	c *inspect.Conversation
 	list
 	lines []convLine
-	moved bool // the person has moved the cursor; else the end is shown
+	seen  string // what the lines were made of
+	moved bool   // the person has moved the cursor; else the end is shown
 }
 
 // convLine is one row of a conversation. message is what enter opens, or nil.
@@ -62,11 +63,29 @@ func (p *convPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 }
 
 func (p *convPage) layout(m *Model, w int) {
-	p.lines = m.conversation(p.c, w-4)
+	if now := m.signature(p.c, w); now != p.seen {
+		p.lines, p.seen = m.conversation(p.c, w-4), now
+	}
 	if !p.moved {
 		p.at = len(p.lines) - 1
 	}
 	p.clamp(len(p.lines))
+}
+
+// signature changes when a conversation looks different.
+func (m *Model) signature(c *inspect.Conversation, w int) string {
+	n := 0
+	for _, l := range c.Legs {
+		n += len(l.Notes)
+		if l.Reply != nil {
+			n++
+		}
+	}
+	s := fmt.Sprint(w, len(c.Legs), n, m.stateOf(c))
+	if c.Run != nil && c.Run.Open() {
+		s += elapsed(m.now().Sub(c.Began))
+	}
+	return s
 }
 
 func (p *convPage) rows(m *Model, w, h int) []string {

@@ -1,0 +1,241 @@
+package inspect
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"askback/mcpmgr"
+)
+
+func TestFilter(t *testing.T) {
+	ms := []*Message{
+		{Seq: 1, Server: "a", Sent: true, ID: "1", Method: "tools/list", StateBytes: -1, Raw: json.RawMessage(`{"x":"Alpha"}`)},
+		{Seq: 2, Server: "a", ID: "1", Method: "tools/list", Response: true, StateBytes: -1, Raw: json.RawMessage(`{"y":"beta"}`)},
+		{Seq: 3, Server: "b", Sent: true, ID: `"2"`, Method: "tools/call", Call: 4, Leg: 2, StateBytes: 9, Raw: json.RawMessage(`{"params":{"inputResponses":{}}}`)},
+		{Seq: 4, Server: "b", ID: `"2"`, Method: "tools/call", Call: 4, Leg: 2, Response: true, Failed: true, StateBytes: -1, Raw: json.RawMessage(`{"error":{}}`)},
+		{Seq: 5, Server: "b", ID: "3", Method: "tools/call", Call: 5, Leg: 1, Response: true, StateBytes: -1, Raw: json.RawMessage(`{"result":{"inputRequests":{}}}`)},
+	}
+	for _, c := range []struct {
+		filter string
+		want   []int
+	}{
+		{"", []int{1, 2, 3, 4, 5}}, {"  ", []int{1, 2, 3, 4, 5}},
+		{"alpha", []int{1}}, {"ALPHA", []int{1}}, {"server:b", []int{3, 4, 5}}, {"-server:b", []int{1, 2}},
+		{"method:list sent", []int{1}}, {"received", []int{2, 4, 5}}, {"error", []int{4}}, {"-error received", []int{2, 5}},
+		{"id:2", []int{3, 4}}, {"id:1", []int{1, 2}}, {"call:4", []int{3, 4}}, {"leg:1", []int{5}}, {"round", []int{3, 5}},
+		{"text:beta", []int{2}}, {"nothing", nil}, {"http://x", nil}, {"-", []int{}},
+	} {
+		f := ParseFilter(c.filter)
+		var got []int
+		for _, m := range ms {
+			if f.Fits(m) {
+				got = append(got, m.Seq)
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%q: %v, want %v", c.filter, got, c.want)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	a := &Message{Raw: json.RawMessage(`{"id":1,"params":{"name":"t","arguments":{"a":1}}}`)}
+	b := &Message{Raw: json.RawMessage(`{"id":2,"params":{"name":"t","arguments":{"a":1},"inputResponses":{"k":{"action":"accept"}},"requestState":"[9 bytes]"}}`)}
+	var minus, plus []string
+	var left, right []string
+	for _, c := range Diff(a, b) {
+		switch c.Mark {
+		case '-':
+			minus = append(minus, strings.TrimSpace(c.Text))
+		case '+':
+			plus = append(plus, strings.TrimSpace(c.Text))
+		}
+		if c.Mark != '+' {
+			left = append(left, c.Text)
+		}
+		if c.Mark != '-' {
+			right = append(right, c.Text)
+		}
+	}
+	if strings.Join(left, "\n") != Pretty(a.Raw) || strings.Join(right, "\n") != Pretty(b.Raw) {
+		t.Error("the two sides are not the two messages")
+	}
+	if !slices.Contains(minus, `"id": 1,`) || !slices.Contains(plus, `"id": 2,`) || !slices.Contains(plus, `"requestState": "[9 bytes]"`) || slices.Contains(minus, `"name": "t",`) {
+		t.Errorf("%q %q", minus, plus)
+	}
+	// Beyond the table's bound the two stand one after the other, and nothing is lost.
+	big := func(n int) *Message {
+		var list []int
+		for i := range 3000 {
+			list = append(list, i*n)
+		}
+		raw, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Message{Raw: raw}
+	}
+	if n := len(Diff(big(7), big(11))); n < 5900 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	values := map[string]string{"a": "x y", "b": "p/q?", "empty": ""}
+	for _, c := range []struct{ template, want string }{
+		{"demo://{a}", "demo://x%20y"},
+		{"demo://{+b}/z", "demo://p/q?/z"},
+		{"demo://h{/a,b}", "demo://h/x%20y/p%2Fq%3F"},
+		{"demo://h{?a,missing,b}", "demo://h?a=x%20y&b=p%2Fq%3F"},
+		{"demo://h{#b}", "demo://h#p/q?"},
+		{"demo://{missing}/x", "demo:///x"},
+		{"demo://{a:3}{b*}", "demo://x%20yp%2Fq%3F"},
+		{"demo://h;{;a,empty}", "demo://h;;a=x%20y;empty="},
+		{"demo://{unclosed", "demo://{unclosed"},
+		{"plain", "plain"},
+	} {
+		if got := ExpandTemplate(c.template, values); got != c.want {
+			t.Errorf("%s: %s, want %s", c.template, got, c.want)
+		}
+	}
+	if got := fmt.Sprint(TemplateVariables("x{a}{?b,a}{c*}")); got != "[a b c]" {
+		t.Error(got)
+	}
+}
+
+func TestSamplingAnswer(t *testing.T) {
+	for _, c := range []struct{ in, want, wrong string }{
+		{"Paris", `{"role":"assistant","content":{"type":"text","text":"Paris"},"model":"a person","stopReason":"endTurn"}`, ""},
+		{" two\nlines ", `{"role":"assistant","content":{"type":"text","text":" two\nlines "},"model":"a person","stopReason":"endTurn"}`, ""},
+		{`[1]`, `{"role":"assistant","content":{"type":"text","text":"[1]"},"model":"a person","stopReason":"endTurn"}`, ""},
+		{` {"role":"assistant","content":[],"model":"m"} `, `{"role":"assistant","content":[],"model":"m"}`, ""},
+		{`{"role":"assistant","content":[]}`, "", "model"},
+		{`{oops`, "", "not JSON"},
+		{`{"role":1,"role":2}`, "", "not JSON"},
+		{"  ", "", "empty"},
+	} {
+		got, err := SamplingAnswer(c.in)
+		if string(got) != c.want || (err != nil) != (c.wrong != "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%q: %s, %v", c.in, got, err)
+		}
+	}
+}
+
+func TestSamplingLines(t *testing.T) {
+	s := ReadSampling(json.RawMessage(`{"systemPrompt":"be\u001b[31m brief","messages":[{"role":"user","content":[{"type":"text","text":"a\nb"},{"type":"image","mimeType":"image/png","data":"AAAA"}]},{"role":7}],
+		"modelPreferences":{"hints":[{"name":"small"},{"name":"fast"}],"costPriority":0.25},"maxTokens":5,"stopSequences":["X"],"tools":[{"name":"look","description":"looks"}],"toolChoice":{"mode":"auto"}}`))
+	got := strings.Join(s.Lines(), "\n")
+	for _, want := range []string{"user: a\n  b\n  [image image/png, 3 bytes]", "model: small, fast", "prefers: cost 0.25", "max tokens: 5", "stops at: X", "tool look: looks", `tool choice: {"mode":"auto"}`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "\x1b") {
+		t.Error("an escape came through")
+	}
+}
+
+// tapped is a message as a Manager tells it.
+func tapped(dir mcpmgr.Direction, id, method string, response bool, call uint64, leg int, raw string) mcpmgr.TapEvent {
+	return mcpmgr.TapEvent{Time: time.Unix(1000, 0), Server: "s", Direction: dir, ID: id, Method: method, Response: response,
+		Call: call, Leg: leg, Raw: json.RawMessage(raw), Size: len(raw), StateBytes: -1}
+}
+
+// Progress and cancellation belong to the leg that they are about, whatever order calls have.
+func TestNotesBelongToTheirLegs(t *testing.T) {
+	l := NewLog()
+	l.Add(tapped(mcpmgr.Sent, "4", "tools/call", false, 1, 1, `{"params":{"name":"a"}}`))
+	l.Add(tapped(mcpmgr.Sent, "5", "tools/call", false, 2, 1, `{"params":{"name":"b"}}`))
+	p := l.Add(tapped(mcpmgr.Received, "", "notifications/progress", false, 0, 0, `{"params":{"progressToken":"leg-5","progress":1}}`))
+	c := l.Add(tapped(mcpmgr.Sent, "", "notifications/cancelled", false, 0, 0, `{"params":{"requestId":4}}`))
+	u := l.Add(tapped(mcpmgr.Received, "", "notifications/progress", false, 0, 0, `{"params":{"progressToken":"leg-99","progress":1}}`))
+	if p.Call != 2 || c.Call != 1 || u.Call != 0 || !l.Conversations[0].Legs[0].Cancelled() || l.Conversations[1].Legs[0].Cancelled() {
+		t.Errorf("%d %d %d", p.Call, c.Call, u.Call)
+	}
+	if l.Conversations[1].Name != "b" {
+		t.Error(l.Conversations[1].Name)
+	}
+}
+
+// A Log keeps the newest texts and forgets conversations of which nothing is left.
+func TestLogIsBounded(t *testing.T) {
+	l := NewLog()
+	big := `{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 2<<20) + `"}]}}`
+	for i := range 40 {
+		l.Add(tapped(mcpmgr.Received, fmt.Sprint(i), "tools/call", true, uint64(i+1), 1, big))
+	}
+	if l.kept > MaxKept || l.Messages[0].Raw != nil || l.Messages[39].Raw == nil || l.Messages[0].Size == 0 {
+		t.Errorf("%d bytes are kept", l.kept)
+	}
+	if m := l.Add(tapped(mcpmgr.Received, "x", "tools/call", true, 99, 1, strings.Repeat(" ", MaxRaw+1))); m.Raw != nil || m.Size != MaxRaw+1 {
+		t.Error("a text over the limit is kept")
+	}
+	l = NewLog()
+	for i := range 2*MaxMessages + 5 {
+		l.Add(tapped(mcpmgr.Sent, fmt.Sprint(i), "tools/call", false, uint64(i+1), 1, `{"params":{"name":"a"}}`))
+	}
+	if n := len(l.Messages); n < MaxMessages || n > MaxMessages+MaxMessages/10 || len(l.Conversations) > n {
+		t.Errorf("%d messages, %d conversations", n, len(l.Conversations))
+	}
+	sum := 0
+	for _, m := range l.Messages {
+		sum += len(m.Raw)
+	}
+	if sum != l.kept || l.Messages[len(l.Messages)-1].Seq != 2*MaxMessages+5 {
+		t.Errorf("%d bytes counted, %d kept", l.kept, sum)
+	}
+}
+
+// What cannot be read is hidden as a whole, and nothing that is no answer is touched.
+func TestRedaction(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"accept", `{"params":{"name":"t","arguments":{"a":"keep"},"inputResponses":{"k":{"action":"accept","content":{"word":"secret-1","n":12345,"l":["secret-2"]}}}}}`,
+			`{"params":{"name":"t","arguments":{"a":"keep"},"inputResponses":{"k":{"action":"accept","content":{"word":"[redacted]","n":"[redacted]","l":"[redacted]"}}}}}`},
+		{"decline", `{"params":{"inputResponses":{"k":{"action":"decline"}}}}`, `{"params":{"inputResponses":{"k":{"action":"decline"}}}}`},
+		{"sampling", `{"params":{"inputResponses":{"s":{"role":"assistant","content":{"type":"text","text":"secret-3"},"model":"m"}}}}`,
+			`{"params":{"inputResponses":{"s":{"role":"assistant","content":"[redacted]","model":"m"}}}}`},
+		{"roots", `{"params":{"inputResponses":{"r":{"roots":[{"uri":"file:///home/me"}]}}}}`, `{"params":{"inputResponses":{"r":{"roots":"[redacted]"}}}}`},
+		{"malformed", `{"params":{"inputResponses":["secret-4"]}}`, `{"params":{"inputResponses":"[redacted]"}}`},
+		{"an answer that is no object", `{"params":{"inputResponses":{"k":"secret-5"}}}`, `{"params":{"inputResponses":{"k":"[redacted]"}}}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := NewLog()
+			m := l.Add(tapped(mcpmgr.Sent, "2", "tools/call", false, 1, 2, c.in))
+			if got := string(l.Redact(m)); got != c.want {
+				t.Errorf("%s", got)
+			}
+		})
+	}
+	l := NewLog()
+	before := l.Add(tapped(mcpmgr.Received, "1", "tools/call", true, 1, 1, `{"result":{"enum":["secret-1","b"]}}`))
+	l.Add(tapped(mcpmgr.Sent, "2", "tools/call", false, 1, 2, `{"params":{"inputResponses":{"k":{"action":"accept","content":{"w":"secret-1","n":12345,"b":true,"s":"ab"}}}}}`))
+	after := l.Add(tapped(mcpmgr.Received, "2", "tools/call", true, 1, 2, `{"result":{"t":"it was <secret-1>","n":12345,"m":123456,"b":true,"s":"ab","secret-1":1}}`))
+	if got := string(l.Redact(before)); got != string(before.Raw) {
+		t.Errorf("what came before the answer: %s", got)
+	}
+	if got := string(l.Redact(after)); got != `{"result":{"t":"it was <[redacted]>","n":"[redacted]","m":123456,"b":true,"s":"ab","secret-1":1}}` {
+		t.Errorf("what came after the answer: %s", got)
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add(`{"params":{"inputResponses":{"k":{"action":"accept","content":{"w":"x"}}}}}`, true)
+	f.Add(`{"result":[1,"a",{"b":null}]}`, false)
+	f.Fuzz(func(t *testing.T, raw string, sent bool) {
+		l := NewLog()
+		dir := mcpmgr.Received
+		if sent {
+			dir = mcpmgr.Sent
+		}
+		l.Add(tapped(mcpmgr.Sent, "1", "tools/call", false, 1, 2, `{"params":{"inputResponses":{"k":{"action":"accept","content":{"w":"marker"}}}}}`))
+		m := l.Add(tapped(dir, "1", "tools/call", !sent, 1, 2, raw))
+		out := l.Redact(m)
+		if json.Valid([]byte(raw)) && !json.Valid(out) {
+			t.Fatalf("%s became %s", raw, out)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package inspect
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"askback/forms"
+	"askback/internal/inspect/peer"
+	"askback/mcpmgr"
+)
+
+// asksURL is a server that asks to visit an address until it was visited.
+func asksURL(address string, visited func() bool) *peer.Server {
+	return peer.Scripted(map[string]peer.Reply{"tools/call": func(m peer.Message, _ func(string)) string {
+		if visited() && get(m.Params, "inputResponses") != nil {
+			return `{"content":[{"type":"text","text":"signed in"}]}`
+		}
+		return `{"resultType":"input_required","requestState":"abcdefghijklmnopqrstuvwxyz","inputRequests":{"k":{"method":"elicitation/create","params":{"mode":"url","message":"sign in","url":` + string(quoted(address)) + `}}}}`
+	}})
+}
+
+// ML-26, SE-05: nothing connects to the address before the consent or after it; accept bears no content, is not taken
+// for done, and a server that asks again is asked about again.
+func TestURLMode(t *testing.T) {
+	var hits atomic.Int32
+	web := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	web.Config.ConnState = nil
+	web.Start()
+	defer web.Close()
+	for _, id := range []string{"ML-26", "SE-05"} {
+		t.Run(id, func(t *testing.T) {
+			visited := false
+			bubble(t, asksURL(web.URL+"/c", func() bool { return visited }), nil, func(r *rig) {
+				run := r.call("tools/call", "t", "{}")
+				a := r.asks[0]
+				if a.Kind != AskURL || a.URL.URL != web.URL+"/c" || a.URL.Message != "sign in" || a.Note() != OriginNote {
+					t.Fatalf("%+v", a)
+				}
+				time.Sleep(time.Hour)
+				r.answer(Reply{Result: forms.Result{Action: forms.ActionAccept}})
+				if len(r.asks) != 1 || r.asks[0].Origin.Round != 2 {
+					t.Fatalf("the server asks again, and the person was not: %+v", r.asks)
+				}
+				visited = true
+				r.answer(Reply{Result: forms.Result{Action: forms.ActionAccept}})
+				if got := r.text(run); got != "signed in" {
+					t.Error(got)
+				}
+				for i, leg := range r.legs("tools/call")[1:] {
+					if got := param(leg, "inputResponses"); got != `{"k":{"action":"accept"}}` {
+						t.Errorf("leg %d: %s", i+2, got)
+					}
+				}
+			})
+			if n := hits.Load(); n != 0 {
+				t.Errorf("%d connections were made to the address", n)
+			}
+		})
+	}
+	t.Run("declined", func(t *testing.T) {
+		for _, res := range []forms.Result{forms.Decline(), forms.Cancel()} {
+			bubble(t, asksURL("https://x.example/c", func() bool { return true }), nil, func(r *rig) {
+				run := r.call("tools/call", "t", "{}")
+				r.answer(Reply{Result: res})
+				r.text(run)
+				if got := param(r.legs("tools/call")[1], "inputResponses", "k"); got != fmt.Sprintf(`{"action":%q}`, res.Action) {
+					t.Error(got)
+				}
+			})
+		}
+	})
+	t.Run("SE-06", func(t *testing.T) {
+		for _, u := range []string{"javascript:alert(1)", "file:///etc/passwd ; https://x.example/$(touch /var/p)", "intent:x"} {
+			bubble(t, asksURL(u, func() bool { return true }), nil, func(r *rig) {
+				run := r.call("tools/call", "t", "{}")
+				if r.code(run) != mcpmgr.CodeInvalidForm || len(r.asks) != 0 || len(r.legs("tools/call")) != 1 {
+					t.Errorf("%s: %+v", u, r.ended(run))
+				}
+				if strings.Contains(r.ended(run).Err.Message, "passwd") {
+					t.Error(r.ended(run).Err.Message)
+				}
+			})
+		}
+	})
+}
