@@ -22,6 +22,7 @@ type machines struct {
 	args   []string // of the Host
 	listen string
 	view   *hostclient.View
+	token  string   // of a view
 	flags  []string // by which a program reaches the Host through the relay
 }
 
@@ -50,7 +51,8 @@ func startMachines(t T) *machines {
 	m.relay = startRelay(l, "wss://"+m.listen+"/runtime-host", overTLS(t, ca), map[string]string{tokens["client"]: asView, tokens["provider"]: asProvider}, alter)
 	t.Cleanup(m.relay.close)
 	m.flags = []string{"--host", "wss://" + l.Addr().String(), "--ca-file", ca, "--token-file", m.path("client.token")}
-	m.view = hostclient.NewView(hostclient.Options{URL: "wss://" + m.listen, CAFile: ca, Token: func() (string, error) { return tokens["client"], nil }})
+	m.token = tokens["client"]
+	m.view = m.newView()
 	t.Cleanup(func() { m.view.Close() })
 	m.connected()
 	m.demoConfig()
@@ -64,6 +66,11 @@ func (m *machines) startHost() {
 	ready := m.host.line("the ready line", func(v map[string]any) bool { return v["ready"] == true })
 	endpoint, _ := ready["endpoint"].(string)
 	m.listen = strings.TrimSuffix(strings.TrimPrefix(endpoint, "wss://"), "/runtime-host")
+}
+
+// newView is a view that does not go through the relay.
+func (m *machines) newView() *hostclient.View {
+	return hostclient.NewView(hostclient.Options{URL: "wss://" + m.listen, CAFile: m.path("ca.pem"), Token: func() (string, error) { return m.token, nil }})
 }
 
 // connected waits until the plain view is.

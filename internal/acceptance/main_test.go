@@ -45,6 +45,9 @@ func serve(mode string) error {
 	defer f.Close()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	if script, ok := reflecting[mode]; ok {
+		return giveBack(script, f)
+	}
 	s := demo.New(demo.Options{Version: "test", Record: f, JSONBodies: mode == "http_json"})
 	if mode == "stdio" {
 		return s.ServeStdio(ctx, os.Stdin, os.Stdout)

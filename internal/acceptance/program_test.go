@@ -270,8 +270,15 @@ func (p *person) press(keys ...string) {
 	}
 }
 
-// enter types a text character by character and sends it.
+// enter types a text and sends it.
 func (p *person) enter(text string) {
+	p.t.Helper()
+	p.text(text)
+	p.press("\r")
+}
+
+// text types a text, character by character, and lets the moment pass in which an enter would belong to it.
+func (p *person) text(text string) {
 	p.t.Helper()
 	for _, c := range text {
 		if _, err := p.ptm.WriteString(string(c)); err != nil {
@@ -280,8 +287,7 @@ func (p *person) enter(text string) {
 		time.Sleep(time.Millisecond)
 	}
 	p.see(text[max(0, len(text)-20):])
-	time.Sleep(60 * time.Millisecond) // an enter that comes with a burst belongs to it
-	p.press("\r")
+	time.Sleep(60 * time.Millisecond)
 }
 
 // ready lets the time pass in which a form that has just opened ignores keys.

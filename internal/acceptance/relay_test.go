@@ -121,16 +121,14 @@ func (r *relay) pump(p *pair, from, to *websocket.Conn, up bool) {
 			p.send(to, kind, data)
 			continue
 		}
-		f := frame{p.role, up, string(data)}
-		r.mu.Lock()
-		r.frames = append(r.frames, f)
-		alter := r.alter
-		r.mu.Unlock()
-		out := []string{f.text}
-		if alter != nil {
-			out = alter(f)
+		out := []string{string(data)}
+		if r.alter != nil {
+			out = r.alter(frame{p.role, up, string(data)})
 		}
 		for _, text := range out {
+			r.mu.Lock()
+			r.frames = append(r.frames, frame{p.role, up, text})
+			r.mu.Unlock()
 			p.send(to, kind, []byte(text))
 		}
 	}

@@ -36,4 +36,5 @@ func (l live) Fault() *fault { return nil }
 // fault is one way in which a part of the system is broken.
 type fault struct {
 	frames func(frame) []string // between clients and Host
+	tell   bool                 // servers write answers to their stderr
 }

@@ -3,11 +3,14 @@
 package peer
 
 import (
+	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"time"
 )
@@ -164,16 +167,51 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.listen(w, r, m.ID)
 		return
 	}
-	result := s.answer(r, m.ID, m.Method, m.Params)
+	result := s.answer(r.Context(), r.Header, m.ID, m.Method, m.Params)
 	if result == HangUp {
 		panic(http.ErrAbortHandler)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	member := `"result":` + result
-	if len(result) > 6 && result[:6] == "error:" {
-		member = `"error":` + result[6:]
+	io.WriteString(w, response(m.ID, result))
+}
+
+func response(id json.RawMessage, result string) string {
+	if cause, ok := strings.CutPrefix(result, "error:"); ok {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":%s}`, id, cause)
 	}
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, member)
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+// ServeStdio answers one message a line, one after the other, until in ends. heard is called with each leg before its
+// answer.
+func (s *Server) ServeStdio(in io.Reader, out io.Writer, heard func(line []byte, c Call)) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Params json.RawMessage
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return err
+		}
+		if m.ID == nil {
+			continue
+		}
+		reply := fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}}`, m.ID)
+		if m.Method != "subscriptions/listen" {
+			before := len(s.Calls())
+			reply = response(m.ID, s.answer(context.Background(), nil, m.ID, m.Method, m.Params))
+			if calls := s.Calls(); len(calls) > before {
+				heard(lines.Bytes(), calls[before])
+			}
+		}
+		if _, err := fmt.Fprintln(out, reply); err != nil {
+			return err
+		}
+	}
+	return lines.Err()
 }
 
 // ChangeTool gives the tool another definition and tells whoever listens.
@@ -217,7 +255,7 @@ func (s *Server) note(method string) {
 	s.other = append(s.other, method)
 }
 
-func (s *Server) answer(r *http.Request, id json.RawMessage, method string, params json.RawMessage) string {
+func (s *Server) answer(ctx context.Context, header http.Header, id json.RawMessage, method string, params json.RawMessage) string {
 	if s.legacy && method == "server/discover" {
 		return `error:{"code":-32601,"message":"no such method"}`
 	}
@@ -234,13 +272,13 @@ func (s *Server) answer(r *http.Request, id json.RawMessage, method string, para
 		defer s.mu.Unlock()
 		return fmt.Sprintf(`{"resultType":"complete","tools":[{"name":"ask","description":"definition %d","inputSchema":{"type":"object"}}],"ttlMs":0,"cacheScope":"public"}`, s.definition)
 	case "tools/call", "prompts/get", "resources/read":
-		return s.leg(r, id, method, params)
+		return s.leg(ctx, header, id, method, params)
 	}
 	s.note(method)
 	return `error:{"code":-32601,"message":"no such method"}`
 }
 
-func (s *Server) leg(r *http.Request, id json.RawMessage, method string, params json.RawMessage) string {
+func (s *Server) leg(ctx context.Context, header http.Header, id json.RawMessage, method string, params json.RawMessage) string {
 	var p struct {
 		Meta           map[string]json.RawMessage `json:"_meta"`
 		Name, URI      string
@@ -252,14 +290,14 @@ func (s *Server) leg(r *http.Request, id json.RawMessage, method string, params 
 		return `error:{"code":-32602,"message":"params"}`
 	}
 	s.mu.Lock()
-	s.calls = append(s.calls, Call{id, method, p.Name + p.URI, p.Arguments, p.Meta, p.InputResponses, p.RequestState, r.Header.Clone()})
+	s.calls = append(s.calls, Call{id, method, p.Name + p.URI, p.Arguments, p.Meta, p.InputResponses, p.RequestState, header.Clone()})
 	n := len(s.calls)
 	hold := s.hold[n]
 	s.mu.Unlock()
 	if hold != nil {
 		select {
 		case <-hold:
-		case <-r.Context().Done():
+		case <-ctx.Done():
 		}
 	}
 	return s.script[min(n, len(s.script))-1]
