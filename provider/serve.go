@@ -3,6 +3,8 @@ package provider
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"unicode/utf8"
 
@@ -11,7 +13,15 @@ import (
 )
 
 // Serve implements hostclient.Handler: it runs one call to its end.
+//
+// A panic in a call fails that call alone: it runs in the program that may hold a person's terminal.
 func (p *Provider) Serve(ctx context.Context, inv *hostclient.Invocation) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.log.Error("panic in a call", "value", fmt.Sprint(v), "stack", string(debug.Stack()))
+			inv.Fail("outcome_unknown: An internal error ended the call; the log has the details.")
+		}
+	}()
 	result, err := p.run(ctx, inv)
 	if ctx.Err() != nil {
 		return // the Host has ended it; what came of it is dropped

@@ -257,6 +257,7 @@ func TestFailuresReachTheModel(t *testing.T) {
 		r.IsError = true
 		return r, nil
 	})
+	tools.add(tool("demo", "panics"), func(context.Context, CallRequest) (CallResult, error) { panic("boom") })
 	tools.add(tool("demo", "huge"), func(context.Context, CallRequest) (CallResult, error) {
 		return textResult(strings.Repeat("x", 25<<20)), nil
 	})
@@ -267,6 +268,7 @@ func TestFailuresReachTheModel(t *testing.T) {
 		"/call demo/plain":          "server_error: boom",
 		"/call demo/says":           "server_error: it exploded",
 		"/call demo/long":           "server_error: ééé",
+		"/call demo/panics":         "outcome_unknown: An internal error ended the call",
 		"/call demo/huge":           "limit_exceeded: The tool's result does not fit: ",
 	} {
 		row := r.results(call, 1)[0]
