@@ -233,3 +233,26 @@ func TestDescribe(t *testing.T) {
 		t.Error("a Turn that is not bound has tools")
 	}
 }
+
+// A provider that stopped offering a contract is no longer bound to it when it offers it again.
+func TestBindingEndsWithTheContract(t *testing.T) {
+	v1, v2 := offerOf("wire-offer", "wire", "echo"), offerOf("wire-offer", "wire", "echo")
+	v2.Version = "2"
+	r := newRig(t)
+	r.provider(Conn{ID: "P1"})
+	r.where("s1", "a", "someone")
+	r.replace("P1", "reg-2", v2)
+	r.replace("P1", "reg-3", v1)
+	r.provider(Conn{ID: "P2"})
+	if got := r.where("s1", "b", "someone"); got != "operation_conflict" {
+		t.Errorf("called %s", got)
+	}
+	// Publishing the same again keeps the binding.
+	r.disconnect("P2")
+	r.where("s1", "c", "someone")
+	r.replace("P1", "reg-4", v1)
+	r.provider(Conn{ID: "P3"})
+	if got := r.where("s1", "d", "someone"); got != "P1" {
+		t.Errorf("called %s", got)
+	}
+}
