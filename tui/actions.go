@@ -44,6 +44,11 @@ func (m *Model) act(a action) tea.Cmd {
 		name := a.server
 		m.notice = "restarting " + forms.Line(name)
 		return m.request(func() tea.Msg { return restarted{name, m.servers.Restart(m.ctx, name)} })
+	case doReload:
+		if r, ok := m.servers.(hostview.Reloader); ok {
+			return m.request(func() tea.Msg { return reloadedFrom(r.Reload(m.ctx)) })
+		}
+		m.notice = "no file names these servers"
 	case doStop:
 		return m.stopTurn()
 	case doQuit:

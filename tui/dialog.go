@@ -44,6 +44,7 @@ type (
 	doEdit    struct{ text string }          // put a text in the composer
 	doSend    struct{ text string }          // send a text, without asking again
 	doRestart struct{ server string }        // restart a server
+	doReload  struct{}                       // read the configuration again
 	doStop    struct{}                       // stop the open Turn
 	doQuit    struct{}                       // leave, without asking again
 	doThen    struct{ first, second action } // both, in order
@@ -64,6 +65,7 @@ func (doCall) action()    {}
 func (doEdit) action()    {}
 func (doSend) action()    {}
 func (doRestart) action() {}
+func (doReload) action()  {}
 func (doStop) action()    {}
 func (doQuit) action()    {}
 func (doThen) action()    {}

@@ -64,6 +64,10 @@ type (
 		name string
 		err  error
 	}
+	reloaded struct {
+		told string
+		err  error
+	}
 	// done ends a request that has nothing to tell.
 	done struct{}
 )
@@ -80,7 +84,10 @@ func (started) ends()   {}
 func (stopped) ends()   {}
 func (older) ends()     {}
 func (restarted) ends() {}
+func (reloaded) ends()  {}
 func (done) ends()      {}
+
+func reloadedFrom(told string, err error) reloaded { return reloaded{told, err} }
 
 // request runs f, whose message ends the request.
 func (m *Model) request(f func() tea.Msg) tea.Cmd {

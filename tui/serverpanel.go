@@ -21,6 +21,8 @@ func (p *serverpanel) key(k tea.KeyMsg, v view) action {
 	switch key {
 	case "esc", "q", "ctrl+r", "ctrl+c":
 		return doClose{}
+	case "l":
+		return doReload{}
 	case "r":
 		if p.at < len(v.m.serverList) {
 			return doOpen{restartServer(v.m.serverList[p.at].Name, v)}
@@ -80,6 +82,12 @@ func serverDetail(s hostview.Server, v view, h int) []string {
 	if s.Era != "" {
 		out = append(out, v.th.Dim.Render("  MCP "+forms.Line(s.Era)))
 	}
+	for _, n := range s.Notes {
+		for _, r := range wrap(forms.Line(n), max(8, v.w-4)) {
+			out = append(out, v.th.Dim.Render("  "+r))
+		}
+	}
+	out = out[:min(len(out), max(h, 0))]
 	if room := h - len(out) - 1; room > 0 && len(s.Stderr) > 0 {
 		out = append(out, v.th.Dim.Render("  last lines of stderr"))
 		var lines []string
@@ -94,5 +102,5 @@ func serverDetail(s hostview.Server, v view, h int) []string {
 }
 
 func (p *serverpanel) hints() []hint {
-	return []hint{{"esc", "back"}, {"r", "restart"}, {"up/down", "choose"}}
+	return []hint{{"esc", "back"}, {"r", "restart"}, {"l", "load the configuration"}, {"up/down", "choose"}}
 }

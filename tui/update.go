@@ -56,6 +56,15 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			m.log.asked = false
 		}
+	case reloaded:
+		switch {
+		case msg.err != nil:
+			m.say("the configuration was not read again: "+errorText(msg.err), true)
+		case msg.told != "":
+			m.say("the configuration was read again; "+msg.told, true)
+		default:
+			m.notice = "the configuration was read again"
+		}
 	case restarted:
 		if msg.err != nil {
 			m.say("the server could not be restarted: "+errorText(msg.err), true)

@@ -169,7 +169,10 @@ func (r *provideReport) published() {
 }
 
 func (r *provideReport) reload(g *globals) {
-	servers, err := g.reload()
+	servers, told, err := g.reload()
+	if told != "" {
+		r.say(map[string]any{"event": "configuration", "message": told}, "%s", told)
+	}
 	if err != nil {
 		r.say(map[string]any{"event": "not_reloaded", "message": err.Error()}, "the configuration was not read again: %v", err)
 		return

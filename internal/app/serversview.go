@@ -12,11 +12,11 @@ import (
 // serversView shows the MCP servers to the terminal.
 type serversView struct {
 	side    *toolSide
-	reload  func() ([]config.Server, error) // nil: there is no file
+	reload  func() ([]config.Server, string, error) // nil: there is no file
 	changed <-chan struct{}
 }
 
-func newServersView(side *toolSide, reload func() ([]config.Server, error)) *serversView {
+func newServersView(side *toolSide, reload func() ([]config.Server, string, error)) *serversView {
 	changed := make(chan struct{}, 1)
 	side.changes.Add(changed)
 	side.note.Add(changed)
@@ -31,6 +31,7 @@ func (v *serversView) Servers() []hostview.Server {
 	out := make([]hostview.Server, len(list))
 	for i, s := range list {
 		out[i] = hostview.Server{Name: s.Name, State: string(s.State), Error: s.Reason, Era: s.Version, Tools: s.Tools, Stderr: s.Stderr}
+		out[i].Notes = serverNotes(s, v.side.leftOut(s.Name))
 		if s.Era != "" {
 			out[i].Era = string(s.Era) + " " + s.Version
 		}
@@ -43,6 +44,21 @@ func (v *serversView) Servers() []hostview.Server {
 		}
 	}
 	return out
+}
+
+// serverNotes is what a person should know of a server beside its state.
+func serverNotes(s mcpmgr.ServerStatus, leftOut []string) []string {
+	var notes []string
+	if s.EraReason != "" {
+		notes = append(notes, s.EraReason)
+	}
+	if s.Notices != "" {
+		notes = append(notes, "no change notices: "+s.Notices)
+	}
+	if s.NeedsAuth {
+		notes = append(notes, "wants authorization: askback authorize "+s.Name)
+	}
+	return append(append(notes, s.Warnings...), leftOut...)
 }
 
 func (v *serversView) Tools() []hostview.Tool {
@@ -58,15 +74,31 @@ func (v *serversView) Restart(_ context.Context, name string) error {
 	return v.side.mgr.Reconnect(name)
 }
 
-// Reload reads the configuration again and changes only what has changed in it.
-func (v *serversView) Reload(context.Context) error {
+// Reload implements hostview.Reloader.
+func (v *serversView) Reload(context.Context) (string, error) {
 	if v.reload == nil {
-		return errors.New("there is no configuration file to read again")
+		return "", errors.New("no file names these servers")
 	}
-	servers, err := v.reload()
+	servers, told, err := v.reload()
 	if err != nil {
-		return err
+		return "", err
 	}
 	v.side.mgr.Apply(servers)
-	return nil
+	return told, nil
+}
+
+// leftOut names the tools of a server that the Host cannot be offered, and why.
+func (s *toolSide) leftOut(server string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		return nil
+	}
+	var out []string
+	for _, l := range s.last.Plan.LeftOut {
+		if l.Server == server {
+			out = append(out, l.String())
+		}
+	}
+	return out
 }

@@ -71,21 +71,12 @@ func runDefault(ctx context.Context, g *globals) error {
 	return runTerminal(ctx, g, terminal{servers: f.Servers, reload: g.reload})
 }
 
-// reload reads the configuration again.
-func (g *globals) reload() ([]config.Server, error) {
-	f, err := g.loadServers()
-	if err != nil {
-		return nil, err
-	}
-	return f.Servers, nil
-}
-
 // terminal says what a terminal UI runs beside itself.
 type terminal struct {
 	servers   []config.Server
 	attach    bool // no servers of our own
 	temporary bool // the embedded Host keeps nothing
-	reload    func() ([]config.Server, error)
+	reload    func() ([]config.Server, string, error)
 	options   tui.Options     // what a scripted run replaces
 	host      embeddedOptions // clock and ids of a scripted run's Host
 	name      string          // of the session that is created; "" is the folder's

@@ -62,6 +62,13 @@ type Servers interface {
 	Changed() <-chan struct{}
 }
 
+// Reloader are Servers that come from a file which can be read again.
+type Reloader interface {
+	// Reload reads the configuration again and changes only what has changed in it. It asks nobody anything. What it
+	// has to tell, such as entries that are wrong, is a text for a person.
+	Reload(ctx context.Context) (told string, err error)
+}
+
 // Code is a Host's error code.
 type Code string
 

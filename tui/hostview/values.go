@@ -161,6 +161,7 @@ type Server struct {
 	Error       string
 	Era         string   // the MCP version spoken
 	Tools       int      // how many it offers
+	Notes       []string // what else a person should know: why it speaks this era, which tools are left out
 	Stderr      []string // its last lines
 }
 

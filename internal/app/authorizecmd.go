@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"askback/forms"
+	"askback/internal/inspect"
+	"askback/mcpmgr/config"
+)
+
+// newAuthorize is the one place where an authorization starts: by a person who asks for it.
+func newAuthorize(g *globals) *cobra.Command {
+	return &cobra.Command{
+		Use:   "authorize SERVER",
+		Short: "Authorize askback at an MCP server that wants it",
+		Long: `authorize runs the OAuth flow for one HTTP server of the configuration: it shows the address of the authorization
+server, opens it with $BROWSER where that is set, waits for the answer on the loopback interface and keeps the tokens
+in a file that only you can read. Nothing else in askback starts an authorization.`,
+		Example: "  askback authorize deploys",
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := withSignals(cmd.Context())
+			defer stop()
+			return runAuthorize(ctx, g, args[0])
+		},
+	}
+}
+
+func runAuthorize(ctx context.Context, g *globals, name string) error {
+	if !g.interactive() {
+		return usagef(errors.New("authorize needs a person at a terminal and a browser"))
+	}
+	f, err := g.loadServers()
+	if err != nil {
+		return err
+	}
+	entry, err := namedServer(f, name)
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := g.logger(nil)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	side := g.startTools([]config.Server{entry}, log)
+	defer side.close()
+	if side.mgr.Wait(ctx, name) == nil {
+		fmt.Fprintf(g.env.stderr, "%s answers already: there is nothing to authorize\n", name)
+		return nil
+	}
+	err = side.mgr.Authorize(ctx, name, func(ctx context.Context, address string) error {
+		a := inspect.ReadAddress(address)
+		if a.Refused != "" {
+			return errors.New(a.Refused)
+		}
+		fmt.Fprintf(g.env.stderr, "Open this address to authorize askback at %s:\n  %s\n", name, forms.Line(address))
+		// That no browser opens does not matter: the address is on the screen.
+		_ = inspect.Browser(g.env.getenv("BROWSER")).Open(ctx, a)
+		return nil
+	})
+	if err == nil {
+		err = side.mgr.Wait(ctx, name)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return &exitError{code: exitUnreachable, err: errors.New(forms.Line(err.Error()))}
+	}
+	fmt.Fprintf(g.env.stderr, "%s is authorized\n", name)
+	return nil
+}
