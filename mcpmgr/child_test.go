@@ -117,6 +117,16 @@ func init() {
 		_ = os.WriteFile(os.Getenv("ASKBACK_TEST_FILE"), []byte(strconv.Itoa(c.Process.Pid)), 0o600)
 		newPeer().handle("tools/call", func(*preq) { os.Exit(5) }).stream(os.Stdin, os.Stdout)
 	}
+	childMains["reply with its input closed"] = func() { // the second of two writes finds the pipe broken
+		p := newPeer().handle("tools/call", func(r *preq) {
+			os.Stdin.Close()
+			time.Sleep(300 * time.Millisecond)
+			r.result(complete)
+			fmt.Fprintln(os.Stderr, "enough for today")
+			os.Exit(6)
+		})
+		p.stream(os.Stdin, os.Stdout)
+	}
 	childMains["closes stdout"] = func() {
 		p := newPeer().handle("tools/call", func(*preq) { os.Stdout.Close() })
 		p.stream(os.Stdin, os.Stdout)
@@ -187,6 +197,20 @@ func TestChild(t *testing.T) {
 		if _, err := callT(t, m, `{}`, Handlers{}); err != nil {
 			t.Fatal("a reply that came was dropped:", err)
 		}
+	})
+	t.Run("replies after its input broke", func(t *testing.T) {
+		m := startChildServer(t, "reply with its input closed", Options{})
+		first := begin(t.Context(), m, bind(t, m, "t"), Handlers{})
+		v := m.server("s")
+		s, _, _ := v.current()
+		time.Sleep(100 * time.Millisecond)
+		_ = s.link.notify(t.Context(), "notifications/x", nil)
+		if err := first.wait(t); err != nil {
+			t.Error("a reply that came was dropped:", err)
+		}
+		eventually(t, "the report", func() bool {
+			return strings.Contains(fmt.Sprint(s.link.lost()), "exited with code 6; its last words:\nenough for today")
+		})
 	})
 	t.Run("killed from outside", func(t *testing.T) {
 		m := startChildServer(t, "std", Options{})

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -177,9 +178,20 @@ func (m *mux) write() {
 		}
 		m.tapOut(next.msg)
 		if err := m.conn.Write(context.Background(), next.msg); err != nil {
-			m.fail(fmt.Errorf("the server cannot be written to: %w", err))
+			m.writeFailed(err)
 			return
 		}
+	}
+}
+
+// writeFailed leaves the last word to the reader, who knows what the server still said and how it ended.
+func (m *mux) writeFailed(err error) {
+	timer := time.NewTimer(4 * graceTail)
+	defer timer.Stop()
+	select {
+	case <-m.gone:
+	case <-timer.C: // it lives and has closed its input
+		m.fail(fmt.Errorf("the server cannot be written to: %w", err))
 	}
 }
 
