@@ -11,6 +11,7 @@ import (
 )
 
 func TestWireClosures(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		do     func(s *stage)
@@ -88,6 +89,7 @@ func (s *stage) wantClosedFirst(id, text string) {
 }
 
 func TestWireClosedBeforeSettled(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -111,6 +113,7 @@ func TestWireClosedBeforeSettled(t *testing.T) {
 }
 
 func TestWireTimer(t *testing.T) {
+	t.Parallel()
 	alive := func(s *stage, what string) {
 		s.Helper()
 		settle()
@@ -200,6 +203,7 @@ func TestWireTimer(t *testing.T) {
 func silence(p *peer) { p.ws.NetConn().(interface{ Silence() }).Silence() }
 
 func TestWireReplaceWhilePending(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"replace", "unregister", "both"} {
 		t.Run(how, func(t *testing.T) {
 			bubble(t, nil, func(w *wire) {
@@ -237,6 +241,7 @@ func TestWireReplaceWhilePending(t *testing.T) {
 }
 
 func TestWireCommittedNotDelivered(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"lost", "superseded"} {
 		t.Run(how, func(t *testing.T) {
 			var hold, held chan struct{}
@@ -294,6 +299,7 @@ func (l *leaver) Execute(ctx context.Context, run *host.Run) error {
 }
 
 func TestWireTurnTerminal(t *testing.T) {
+	t.Parallel()
 	ex := &leaver{}
 	bubble(t, func(o *host.Options) { ex.leave = make(chan struct{}); o.Executor = ex }, func(w *wire) {
 		s := w.newStage(81)

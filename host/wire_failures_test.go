@@ -17,6 +17,7 @@ const (
 // What the provider sees and what the transcript keeps when a call goes wrong (wire protocol, 7.3). A Turn goes on to its
 // end, unless it was stopped.
 func TestWireFailures(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name      string
 		phase     string // dispatched, admitted, chunks
@@ -98,6 +99,7 @@ func (s *stage) wantErrored() {
 }
 
 func TestWireSuperseded(t *testing.T) {
+	t.Parallel()
 	for phase, text := range map[string]string{"dispatched": lostBefore, "admitted": lostAfter} {
 		t.Run(phase, func(t *testing.T) {
 			bubble(t, nil, func(w *wire) {
@@ -127,6 +129,7 @@ func TestWireSuperseded(t *testing.T) {
 }
 
 func TestWireTooManyCalls(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := &stage{wire: w, view: w.connect("client", "term", 81), prov: w.connect("provider", "term", 81)}
 		s.prov.publish(offer("wire-offer", "wire", "echo"))
@@ -170,6 +173,7 @@ func TestWireTooManyCalls(t *testing.T) {
 
 // The tools of a remote_owner run in bypass sessions only; those of a capability provider run in all.
 func TestWireBypassBoundary(t *testing.T) {
+	t.Parallel()
 	const refusal = "Client Capability tools require the Bypass execution boundary because their client-side effects cannot be sandboxed by the Host. Switch this Session to Bypass and retry."
 	for _, mode := range []string{"explore", "ask", "bypass"} {
 		for _, token := range []string{"both", "provider"} {
@@ -203,6 +207,7 @@ func TestWireBypassBoundary(t *testing.T) {
 
 // Invalid arguments are the provider's business.
 func TestWireArgumentsUnchecked(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := &stage{wire: w, view: w.connect("client", "term", 81), prov: w.connect("provider", "term", 81)}
 		o := offer("wire-offer", "wire", "echo")
@@ -220,6 +225,7 @@ func TestWireArgumentsUnchecked(t *testing.T) {
 
 // On SIGTERM requests are refused, a running call is cancelled after the grace and its outcome is unknown.
 func TestWireDrain(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()

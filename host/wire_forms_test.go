@@ -15,6 +15,7 @@ import (
 
 // One form, there and back, with everything that its two sides see.
 func TestWireForm(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -115,6 +116,7 @@ func (s *stage) wantNowhere(interaction, answer, nested, message string) {
 }
 
 func TestWireFormActions(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		answer, result obj
 	}{
@@ -141,6 +143,7 @@ func TestWireFormActions(t *testing.T) {
 
 // A connection of epoch 39 never sees a form and may not send or answer one.
 func TestWireEpoch39(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		old := w.connect("client", "old", 39)
@@ -177,6 +180,7 @@ func TestWireEpoch39(t *testing.T) {
 }
 
 func TestWireAdmissionEvidence(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		epoch int
 		more  string
@@ -205,6 +209,7 @@ func TestWireAdmissionEvidence(t *testing.T) {
 
 // After it settles the provider may ask again; an interactionId serves once in an invocation, however the first ended.
 func TestWireAskAgain(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -242,6 +247,7 @@ func TestWireAskAgain(t *testing.T) {
 }
 
 func TestWireSecondRequestAborts(t *testing.T) {
+	t.Parallel()
 	for _, nested := range []string{"n1", "n2"} {
 		bubble(t, nil, func(w *wire) {
 			s := w.newStage(81)
@@ -257,6 +263,7 @@ func TestWireSecondRequestAborts(t *testing.T) {
 
 // The 257th form of one invocation fails the call, and nothing else.
 func TestWireAskLimit(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -319,6 +326,7 @@ func (m many) Execute(ctx context.Context, run *host.Run) error {
 
 // The session's 17th pending form is not published: its call fails with a sentence, the others stay.
 func TestWireSeventeenthForm(t *testing.T) {
+	t.Parallel()
 	servers := []string{"w0", "w1", "w2"} // eight calls a connection are the most
 	bubble(t, func(o *host.Options) { o.Executor = many{18, servers} }, func(w *wire) {
 		s := &stage{wire: w, view: w.connect("client", "term", 81)}
@@ -365,6 +373,7 @@ func TestWireSeventeenthForm(t *testing.T) {
 
 // A form that would push the snapshot over 56 KiB is not published either.
 func TestWireSnapshotLimit(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := &stage{wire: w, view: w.connect("client", "term", 81), prov: w.connect("provider", "term", 81)}
 		s.prov.publish(offer("o", "wire", "echo"))
@@ -416,6 +425,7 @@ func TestWireSnapshotLimit(t *testing.T) {
 
 // A form that fails the contract ends the connection like every malformed frame, and closes what was open elsewhere on it.
 func TestWireMalformedForm(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(f obj){
 		"shape":      func(f obj) { f["fields"].([]any)[0].(obj)["kind"] = "text" },
 		"more keys":  func(f obj) { f["title"] = "x" },

@@ -10,6 +10,7 @@ import (
 
 // The handshake (wire protocol, 3).
 func TestWireHello(t *testing.T) {
+	t.Parallel()
 	with := func(change func(obj)) obj { h := hello("term", 81); change(h); return h }
 	set := func(key string, v any) obj { return with(func(h obj) { h[key] = v }) }
 	without := func(key string) obj { return with(func(h obj) { delete(h, key) }) }
@@ -90,6 +91,7 @@ func TestWireHello(t *testing.T) {
 }
 
 func TestWireAccepted(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		uuid := regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 		var roots, epochs, conns []string
@@ -124,6 +126,7 @@ func TestWireAccepted(t *testing.T) {
 
 // A silent client is cut off after five seconds, without a word; one that said hello is not.
 func TestWireHelloTimeout(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		silent, talks := w.raw("client"), w.connect("client", "term", 81)
 		time.Sleep(4900 * time.Millisecond)
@@ -142,6 +145,7 @@ func TestWireHelloTimeout(t *testing.T) {
 }
 
 func TestWireSecondHello(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		p := w.connect("client", "term", 81)
 		p.send(hello("term", 81))
@@ -151,6 +155,7 @@ func TestWireSecondHello(t *testing.T) {
 
 // Broadcasts go to accepted connections whose credential may query the domain.
 func TestWireBroadcasts(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		late := w.raw("client")
 		owner, both, prov := w.connect("client", "a", 39), w.connect("both", "b", 81), w.connect("provider", "c", 81)

@@ -13,6 +13,7 @@ import (
 
 // The table of the wire protocol's section 6.1, for forms.
 func TestWireAnswers(t *testing.T) {
+	t.Parallel()
 	asked := func(t *testing.T, test func(s *stage, id string)) {
 		bubble(t, nil, func(w *wire) {
 			s := w.newStage(81)
@@ -177,6 +178,7 @@ func TestWireAnswers(t *testing.T) {
 
 // Two surfaces answering at once: one wins, both learn the canonical outcome, and it is handed over once.
 func TestWireAnswerRace(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -222,6 +224,7 @@ func TestWireAnswerRace(t *testing.T) {
 
 // The claim of the provider is not shown; what the Host verified itself is, after the display projection.
 func TestWireRequester(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		w.token("dev-box.1", access.RoleProvider, 0)
 		s := &stage{wire: w, view: w.connect("client", "term", 81), prov: w.connect("dev-box.1", "term", 81)}
@@ -257,6 +260,7 @@ func TestWireRequester(t *testing.T) {
 
 // The projection never touches what is sent back.
 func TestWireProjectionKeepsIdentities(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -285,6 +289,7 @@ func TestWireProjectionKeepsIdentities(t *testing.T) {
 
 // Request, answer and closure live exactly as long as their session.
 func TestWireSessionRemove(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -323,6 +328,7 @@ func TestWireSessionRemove(t *testing.T) {
 
 // Retention drops the values of a settled form and keeps action and time.
 func TestWireRetention(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(o *host.Options) { o.Retain = time.Hour }, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -345,6 +351,7 @@ func TestWireRetention(t *testing.T) {
 
 // The store is durable: what was pending when the Host ended is closed at its next start, and what was answered stays so.
 func TestWireRestart(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()

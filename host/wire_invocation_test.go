@@ -43,6 +43,7 @@ func phaseFrame(name string) obj {
 }
 
 func TestWirePhases(t *testing.T) {
+	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(wirePhases), "\n")
 	columns := strings.Fields(lines[0])
 	for _, line := range lines[1:] {
@@ -132,6 +133,7 @@ func (s *stage) checkCell(who *peer, want string) {
 
 // The order of a call that goes well, with progress that a surface sees once for each advance.
 func TestWireHappyCall(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(39)
 		s.admit()
@@ -167,6 +169,7 @@ func TestWireHappyCall(t *testing.T) {
 }
 
 func TestWireProgressRules(t *testing.T) {
+	t.Parallel()
 	for name, steps := range map[string][][2]int{
 		"backwards": {{2, 3}, {1, 3}}, "total changes": {{1, 3}, {1, 4}}, "above total": {{4, 3}}, "total 1025": {{1, 1025}}, "total 0": {{0, 0}}, "negative": {{-1, 3}},
 	} {
@@ -194,6 +197,7 @@ func padded(n int) json.RawMessage {
 }
 
 func TestWireInlineLimit(t *testing.T) {
+	t.Parallel()
 	for n, ok := range map[int]bool{40960: true, 40961: false} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			bubble(t, nil, func(w *wire) {
@@ -214,6 +218,7 @@ func TestWireInlineLimit(t *testing.T) {
 }
 
 func TestWireChunks(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{40, 36864, 36865, 102439} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			bubble(t, nil, func(w *wire) {
@@ -285,6 +290,7 @@ func TestWireChunks(t *testing.T) {
 }
 
 func TestWireResultShape(t *testing.T) {
+	t.Parallel()
 	block := func(b string) string { return `{"content":[` + b + `]}` }
 	for name, tc := range map[string]struct {
 		result string
@@ -327,6 +333,7 @@ func TestWireResultShape(t *testing.T) {
 }
 
 func TestWireMessageLimits(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"rejected", "failed"} {
 		for n, ok := range map[int]bool{0: false, 1: true, 4096: true, 4097: false} {
 			t.Run(fmt.Sprint(kind, "/", n), func(t *testing.T) {
@@ -354,6 +361,7 @@ func TestWireMessageLimits(t *testing.T) {
 
 // Acceptance and progress do not extend the deadline.
 func TestWireDeadlineIsFixed(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(39)
 		start := time.Now()
@@ -379,6 +387,7 @@ func TestWireDeadlineIsFixed(t *testing.T) {
 
 // A straggler about a call that ended is ignored, whatever ended since.
 func TestWireRetired(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(39)
 		first := s.inv
@@ -403,6 +412,7 @@ func TestWireRetired(t *testing.T) {
 
 // A frame that only a Host sends ends the connection.
 func TestWireHostFramesFromClient(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"call", "admitted", "cancel", "release", "registration_release", "interaction_result", "service_call", "nonsense"} {
 		t.Run(kind, func(t *testing.T) {
 			bubble(t, nil, func(w *wire) {
@@ -417,6 +427,7 @@ func TestWireHostFramesFromClient(t *testing.T) {
 
 // What a provider sent before it left counts.
 func TestWireResultThenClose(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		bubble(t, nil, func(w *wire) {
 			s := w.newStage(81)

@@ -22,6 +22,7 @@ import (
 
 // A listener without TLS is for loopback, unless it is asked for.
 func TestWireListen(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		address  string
 		tls      bool
@@ -52,6 +53,7 @@ func TestWireListen(t *testing.T) {
 
 // The same Host over real sockets, plain and with TLS.
 func TestWireSockets(t *testing.T) {
+	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		store := access.Ephemeral()
 		token, err := store.Add("client", access.RoleClient, 0)

@@ -16,6 +16,7 @@ func replaceInput(reg string, offers ...obj) obj {
 }
 
 func TestWirePublishRights(t *testing.T) {
+	t.Parallel()
 	with := func(key, value string) obj { o := offer("o", "wire", "echo"); o[key] = value; return o }
 	services := obj{"registrationId": "r", "offers": []any{}, "services": []any{obj{"serviceId": "svc", "version": "1"}}}
 	const trusted = "A trusted capability provider may publish only path-independent session capabilities"
@@ -57,6 +58,7 @@ func TestWirePublishRights(t *testing.T) {
 
 // A capability provider has exactly host.status, replace and unregister.
 func TestWireProviderRights(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		p := w.connect("provider", "term", 81)
 		for op, input := range servedInputs {
@@ -72,6 +74,7 @@ func TestWireProviderRights(t *testing.T) {
 }
 
 func TestWireManifestShape(t *testing.T) {
+	t.Parallel()
 	tool := func(change func(obj)) string {
 		o := offer("o", "wire", "echo")
 		change(o["tools"].([]any)[0].(obj))
@@ -171,6 +174,7 @@ func bigOffer(id, schema string) obj {
 
 // Tools that a model could not tell apart are refused with the connection kept, and nothing is published.
 func TestWireCollidingTools(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		p := w.connect("both", "term", 81)
 		p.publish(offer("first", "wire", "echo"))
@@ -186,6 +190,7 @@ func TestWireCollidingTools(t *testing.T) {
 
 // The life of registrations as it was recorded (transcript 17).
 func TestWireRegistrationLife(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		a := w.connect("both", "inst", 39)
 		s := &stage{wire: w, view: a, prov: a, session: a.session("bypass")}
@@ -268,6 +273,7 @@ func TestWireRegistrationLife(t *testing.T) {
 
 // Affinity as it shows on the wire (7.1, and facts 4 and 5 of the protocol's page).
 func TestWireAffinity(t *testing.T) {
+	t.Parallel()
 	called := func(s *stage, peers ...*peer) string {
 		settle()
 		got := ""

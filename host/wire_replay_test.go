@@ -14,6 +14,7 @@ import (
 // The vectors and the recorded sessions of official clients, against a live connection.
 
 func TestWireVectors(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../testdata/vectors/wire.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -388,6 +389,7 @@ func (o *officialProvider) next(inv string) {
 
 // The official provider and the official one-shot client, together, to their end.
 func TestWireOfficialRun(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		prov := w.officialProvider(recording(t, "30-official-provider.jsonl"))
 		list := recording(t, "31-official-run.jsonl")
@@ -432,6 +434,7 @@ func TestWireOfficialRun(t *testing.T) {
 
 // The official terminal client: a question that our Host does not ask, a second message, subscriptions opened and closed.
 func TestWireOfficialTUI(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		prov := w.officialProvider(recording(t, "30-official-provider.jsonl"))
 		list := recording(t, "32-official-tui.jsonl")

@@ -49,6 +49,7 @@ var unservedInputs = map[string]obj{
 // Every served operation answers; what the protocol names and we do not serve answers operation_unavailable and keeps the
 // connection; any other name ends it (wire protocol, 4).
 func TestWireOperations(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		p := w.connect("both", "term", 81)
 		for _, op := range slices.Sorted(maps.Keys(servedInputs)) {
@@ -81,6 +82,7 @@ func TestWireOperations(t *testing.T) {
 
 // What each operation answers about things that are not there.
 func TestWireNotThere(t *testing.T) {
+	t.Parallel()
 	for op, code := range map[string]string{
 		"session.metadata.update": "not_found", "session.remove": "not_found", "subscription.open": "internal_failure",
 		"session.transcript.page": "not_found", "turn.start": "not_found", "turn.query": "not_found", "turn.stop": "not_found",
@@ -103,6 +105,7 @@ func TestWireNotThere(t *testing.T) {
 
 // An unknown key, a missing one, a wrong type and a wrong case end the connection, in every operation and without an answer.
 func TestWireMalformedInputs(t *testing.T) {
+	t.Parallel()
 	for _, op := range slices.Sorted(maps.Keys(servedInputs)) {
 		good := servedInputs[op]
 		bad := map[string]any{"unknown key": with(good, "extra", 1), "array": []any{}, "null": nil, "text": "x"}
@@ -142,6 +145,7 @@ func with(o obj, key string, v any, remove ...bool) obj {
 }
 
 func TestWireEnvelope(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		frame string
 		ok    bool
@@ -193,6 +197,7 @@ func (s *stuck) use(o *host.Options) { s.release, o.Executor = make(chan struct{
 // 64 requests may be in flight, and one host.status on top; a live id may not be used again. Other requests in flight get
 // no answer when the connection ends.
 func TestWireInFlight(t *testing.T) {
+	t.Parallel()
 	flight := func(t *testing.T, test func(w *wire, p *peer, stop obj)) {
 		var ex stuck
 		bubble(t, ex.use, func(w *wire) {
@@ -276,6 +281,7 @@ func TestWireInFlight(t *testing.T) {
 
 // unauthorized covers what a credential does not grant; the connection stays.
 func TestWireUnauthorized(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		p := w.connect("client", "term", 81)
 		p.refused("unauthorized", "client.capability.replace", servedInputs["client.capability.replace"])

@@ -13,6 +13,7 @@ import (
 // to the same end. Ids, texts of Turns (a model's there, /call lines here) and projections aside; the differences that the
 // protocol's page announces are listed with each scene.
 func TestWireScenes(t *testing.T) {
+	t.Parallel()
 	// A binding ends with its provider's connection here; there it blocks the session until the provider is back.
 	const unblocked = "turn.start: recorded operation_conflict, live ok"
 	// Where the recorded client broke its connection itself, the replay does so after a look at it.

@@ -20,6 +20,7 @@ func createInput(id string, more obj) obj {
 }
 
 func TestWireSessionCreate(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		p := w.connect("client", "term", 81)
 		item := p.ok("session.create", createInput("s", nil))
@@ -53,6 +54,7 @@ func TestWireSessionCreate(t *testing.T) {
 }
 
 func TestWireSessionCatalog(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		p := w.connect("client", "term", 81)
 		for i := range 70 {
@@ -90,6 +92,7 @@ func TestWireSessionCatalog(t *testing.T) {
 }
 
 func TestWireSessionUpdate(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		p := w.connect("client", "term", 81)
 		id := p.session("ask")
@@ -112,6 +115,7 @@ func TestWireSessionUpdate(t *testing.T) {
 }
 
 func TestWireTurns(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		in := obj{"sessionId": s.session, "turnId": s.turn, "content": obj{"text": "/call wire/echo {}"}}
@@ -147,6 +151,7 @@ func TestWireTurns(t *testing.T) {
 }
 
 func TestWireTurnContent(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		content string
 		ok      bool
@@ -183,6 +188,7 @@ func TestWireTurnContent(t *testing.T) {
 }
 
 func TestWireMessages(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		epoch := w.h.Epoch()
@@ -234,6 +240,7 @@ func TestWireMessages(t *testing.T) {
 }
 
 func TestWireSubscriptions(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		p := w.connect("client", "other", 81)
@@ -301,6 +308,7 @@ func TestWireSubscriptions(t *testing.T) {
 
 // A row that does not fit a page comes as its tail first and goes on with the next page.
 func TestWirePaging(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -367,6 +375,7 @@ func TestWirePaging(t *testing.T) {
 
 // A subscriber that does not read loses its subscription with the next sequence; the connection stays usable.
 func TestWireSlowConsumer(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()

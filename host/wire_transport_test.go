@@ -47,6 +47,7 @@ func body(resp *http.Response) string {
 
 // The HTTP side (wire protocol, 2.1).
 func TestWireHTTP(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		for _, tc := range []struct {
 			method, target string
@@ -82,6 +83,7 @@ func TestWireHTTP(t *testing.T) {
 
 // The upgrade checks in their order: path, origin, token (2.2). A refusal has no body and closes.
 func TestWireUpgradeChecks(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		good := "Bearer " + w.tokens["client"]
 		expired := w.token("short", access.RoleClient, time.Minute)
@@ -149,6 +151,7 @@ func TestWireUpgradeChecks(t *testing.T) {
 
 // One JSON object per text message (2.3). Anything else ends the connection without a word.
 func TestWireFraming(t *testing.T) {
+	t.Parallel()
 	status := `{"requestId":"x","operation":"host.status","input":{}}`
 	for name, message := range map[string]string{
 		"empty": "", "blank": " ", "not JSON": "hello", "array": "[]", "array of one": "[" + status + "]", "null": "null", "number": "1", "text": `"x"`,
@@ -257,6 +260,7 @@ func TestWireFraming(t *testing.T) {
 
 // A connection that does not read is cut off when more than 64 frames or 2 MiB wait for it; others are not touched.
 func TestWireOutboundQueue(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := w.newStage(81)
 		s.admit()
@@ -291,6 +295,7 @@ func TestWireOutboundQueue(t *testing.T) {
 // A client that asks and does not read: its requests wait until there is room for answers, and it is cut off when more
 // than 64 of them wait.
 func TestWireAsksAndDoesNotRead(t *testing.T) {
+	t.Parallel()
 	for asked, end := range map[int]int{80: 0, 200: 1006} {
 		bubble(t, nil, func(w *wire) {
 			s := w.newStage(81)
@@ -341,6 +346,7 @@ func (b blockOn) WithAttrs([]slog.Attr) slog.Handler { return b }
 
 // More than 64 small messages beyond the one being processed end the connection. Large ones wait in the network.
 func TestWireInboundQueue(t *testing.T) {
+	t.Parallel()
 	status := func(i, pad int) string {
 		return fmt.Sprintf(`{"requestId":"q%d","operation":"host.status","input":{}}%s`, i, strings.Repeat(" ", pad))
 	}
@@ -384,6 +390,7 @@ func TestWireInboundQueue(t *testing.T) {
 
 // Revocation drops live connections within a second and gives 401 from then on.
 func TestWireRevocation(t *testing.T) {
+	t.Parallel()
 	for _, role := range []access.Role{access.RoleClient, access.RoleProvider, access.RoleBoth} {
 		t.Run(string(role), func(t *testing.T) {
 			bubble(t, nil, func(w *wire) {
@@ -423,6 +430,7 @@ func TestWireRevocation(t *testing.T) {
 
 // The log tells connections, Turns, calls and forms by id and action, as JSON lines, and nothing of what they hold.
 func TestWireLog(t *testing.T) {
+	t.Parallel()
 	bubble(t, nil, func(w *wire) {
 		s := &stage{wire: w, view: w.connect("client", "term", 81), prov: w.connect("provider", "term", 81)}
 		o := offer("o", "wire", "echo")
@@ -465,6 +473,7 @@ func TestWireLog(t *testing.T) {
 
 // Another process adds and revokes tokens in the file that a running Host uses.
 func TestWireTokenFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "tokens.json")
 	bubble(t, func(o *host.Options) {
 		store, err := access.Open(path)
