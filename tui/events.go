@@ -2,14 +2,11 @@ package tui
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf16"
 
 	"askback/hostclient"
 	"askback/protocol"
@@ -41,14 +38,14 @@ type HostBackend struct {
 	open     string
 	left     map[string]bool            // sessions that were shown before
 	pending  map[string]map[string]bool // by session: Interactions that were shown as pending
-	streams  map[string]int             // UTF-16 units of an assistant text so far, by message
-	viewOnly bool                       // the provider connection may not start Turns
-	refresh  chan struct{}              // one slot: the list of sessions is out of date
+	streams  streams
+	viewOnly bool          // the provider connection may not start Turns
+	refresh  chan struct{} // one slot: the list of sessions is out of date
 }
 
 // NewHostBackend returns the Backend. Its Run may be called once.
 func NewHostBackend(o HostOptions) *HostBackend {
-	return &HostBackend{o: o, left: map[string]bool{}, pending: map[string]map[string]bool{}, streams: map[string]int{}, refresh: make(chan struct{}, 1)}
+	return &HostBackend{o: o, left: map[string]bool{}, pending: map[string]map[string]bool{}, streams: streams{}, refresh: make(chan struct{}, 1)}
 }
 
 // Run implements hostview.Backend.
@@ -282,21 +279,12 @@ func (b *HostBackend) delta(e hostclient.SessionDelta) {
 		return
 	}
 	b.mu.Lock()
-	have := b.streams[d.MessageID]
-	if d.Reset {
-		have = 0
-	}
-	units := utf16.Encode([]rune(d.Text))
-	if skip := have - int(d.StartOffset); skip > 0 {
-		units = units[min(skip, len(units)):]
-	}
-	b.streams[d.MessageID] = have + len(units)
+	text := b.streams.add(d.MessageID, int(d.StartOffset), d.Text, d.Reset)
 	if d.Complete {
 		delete(b.streams, d.MessageID)
 	}
 	b.mu.Unlock()
-	b.tell(hostview.Text{SessionID: e.SessionID, TurnID: d.TurnID, Key: d.MessageID,
-		Append: string(utf16.Decode(units)), Reset: d.Reset, Complete: d.Complete})
+	b.tell(hostview.Text{SessionID: e.SessionID, TurnID: d.TurnID, Key: d.MessageID, Append: text, Reset: d.Reset, Complete: d.Complete})
 }
 
 // Open implements hostview.Sessions.
@@ -334,18 +322,42 @@ func (b *HostBackend) Create(ctx context.Context, s hostview.NewSession) (hostvi
 	return sessionOf(*item), nil
 }
 
-// Remove implements hostview.Sessions.
+// Remove implements hostview.Sessions. What is gone already is removed.
 func (b *HostBackend) Remove(ctx context.Context, s hostview.Session) error {
-	for range 3 { // the catalog's revision moves while the person reads
-		now, err := b.o.View.Session(ctx, s.ID)
+	err := b.atRevision(ctx, s.ID, func(now *protocol.SessionItem) (bool, error) {
+		return b.o.View.RemoveSession(ctx, s.ID, now.Revision)
+	})
+	if hostview.CodeOf(err) == hostview.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
+// SetMode implements hostview.Sessions.
+func (b *HostBackend) SetMode(ctx context.Context, s hostview.Session, mode string) (hostview.Session, error) {
+	err := b.atRevision(ctx, s.ID, func(now *protocol.SessionItem) (bool, error) {
+		after, err := b.configure(ctx, now, mode)
+		if after != nil {
+			s = sessionOf(*after)
+		}
+		return after != nil, err
+	})
+	return s, err
+}
+
+// atRevision changes a session at the revision that it has now, which moves while a person reads. change says
+// whether the revision was still that one.
+func (b *HostBackend) atRevision(ctx context.Context, id string, change func(*protocol.SessionItem) (bool, error)) error {
+	for range 3 {
+		now, err := b.o.View.Session(ctx, id)
 		if err != nil {
 			return hostError(err)
 		}
 		if now == nil {
-			return nil
+			return &hostview.Error{Code: hostview.CodeNotFound, Message: "the session does not exist any more"}
 		}
-		removed, err := b.o.View.RemoveSession(ctx, s.ID, now.Revision)
-		if err != nil || removed {
+		done, err := change(now)
+		if err != nil || done {
 			b.relist()
 			return hostError(err)
 		}
@@ -353,29 +365,8 @@ func (b *HostBackend) Remove(ctx context.Context, s hostview.Session) error {
 	return &hostview.Error{Code: hostview.CodeOperationConflict, Message: "the session kept changing"}
 }
 
-// SetMode implements hostview.Sessions.
-func (b *HostBackend) SetMode(ctx context.Context, s hostview.Session, mode string) (hostview.Session, error) {
-	for range 3 {
-		now, err := b.o.View.Session(ctx, s.ID)
-		if err != nil {
-			return s, hostError(err)
-		}
-		if now == nil {
-			return s, &hostview.Error{Code: hostview.CodeNotFound, Message: "the session does not exist any more"}
-		}
-		after, conflict, err := b.configure(ctx, now, mode)
-		if err != nil {
-			return s, hostError(err)
-		}
-		if !conflict {
-			b.relist()
-			return sessionOf(*after), nil
-		}
-	}
-	return s, &hostview.Error{Code: hostview.CodeOperationConflict, Message: "the session kept changing"}
-}
-
-func (b *HostBackend) configure(ctx context.Context, s *protocol.SessionItem, mode string) (after *protocol.SessionItem, conflict bool, err error) {
+// configure sets the mode and leaves the rest; it returns nil where the session has another revision by now.
+func (b *HostBackend) configure(ctx context.Context, s *protocol.SessionItem, mode string) (*protocol.SessionItem, error) {
 	c := protocol.SessionConfiguration{
 		ModelTarget:       protocol.ModelTarget{Kind: protocol.ModelDefault},
 		PermissionMode:    protocol.PermissionMode(mode),
@@ -390,13 +381,12 @@ func (b *HostBackend) configure(ctx context.Context, s *protocol.SessionItem, mo
 	}
 	r, err := b.o.View.Do(ctx, &protocol.SessionConfigurationUpdateInput{SessionID: s.ID, ExpectedRevision: s.Revision, Configuration: c})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	u, ok := r.(*protocol.SessionUpdateResult)
-	if !ok || u.Kind != protocol.KindCommitted || u.Session == nil {
-		return nil, true, nil
+	if u, ok := r.(*protocol.SessionUpdateResult); ok && u.Kind == protocol.KindCommitted {
+		return u.Session, nil
 	}
-	return u.Session, false, nil
+	return nil, nil
 }
 
 // Start implements hostview.Turns.
@@ -538,14 +528,6 @@ func interactionOf(in protocol.Interaction) hostview.Interaction {
 	return out
 }
 
-// promptText is a prompt of a shape that is not known: a text as it is, anything else as it is written.
-func promptText(raw string) string {
-	if s, err := strconv.Unquote(raw); err == nil {
-		return s
-	}
-	return raw
-}
-
 func sessionOf(s protocol.SessionItem) hostview.Session {
 	return hostview.Session{
 		ID: s.ID, Revision: strconv.FormatInt(s.Revision, 10), Name: s.Name, Status: string(s.Status),
@@ -555,13 +537,6 @@ func sessionOf(s protocol.SessionItem) hostview.Session {
 
 func turnOf(t protocol.TurnSnapshot) hostview.Turn {
 	return hostview.Turn{SessionID: t.SessionID, TurnID: t.TurnID, RunID: t.RunID, Status: string(t.Status), Message: t.FailureMessage}
-}
-
-func millis(ms int64) time.Time {
-	if ms <= 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms)
 }
 
 func rowsOf(rows []hostclient.Row) []hostview.Row {
@@ -630,26 +605,6 @@ func rowOf(r protocol.Row) (out hostview.Row, ok bool) {
 	return out, true
 }
 
-// failureOf is why a Turn has failed, where its row says so. Not every Host's does.
-func failureOf(raw []byte) string {
-	var row struct{ FailureMessage string }
-	_ = json.Unmarshal(raw, &row) // a row of another shape says nothing
-	return row.FailureMessage
-}
-
-// toolNames takes a model's name of a tool (mcp__server__tool) apart.
-func toolNames(name, display string) (server, tool string) {
-	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
-		if s, t, ok := strings.Cut(rest, "__"); ok {
-			return s, t
-		}
-	}
-	if display != "" {
-		return "", display
-	}
-	return "", name
-}
-
 func toolEvent(session string, e protocol.ToolEvent) (hostview.ToolEvent, bool) {
 	out := hostview.ToolEvent{SessionID: session, TurnID: e.TurnID, ToolUseID: e.ToolUseID, Time: millis(e.TS)}
 	switch e.Type {
@@ -658,13 +613,8 @@ func toolEvent(session string, e protocol.ToolEvent) (hostview.ToolEvent, bool) 
 		_, out.Name = toolNames(e.ToolName, e.DisplayName)
 	case "tool_progress":
 		out.Phase, out.Chunk = hostview.PhaseProgress, e.Chunk
-		if steps, ok := strings.CutPrefix(e.Chunk, "steps:"); ok {
-			done, total, _ := strings.Cut(steps, "/")
-			d, err1 := strconv.Atoi(done)
-			t, err2 := strconv.Atoi(total)
-			if err1 == nil && err2 == nil && t > 0 {
-				out.Current, out.Total, out.Chunk = d, t, ""
-			}
+		if done, total, ok := steps(e.Chunk); ok {
+			out.Current, out.Total, out.Chunk = done, total, ""
 		}
 	case "tool_output_delta":
 		out.Phase, out.Chunk = hostview.PhaseOutput, e.Chunk

@@ -21,7 +21,7 @@ func TestJourneyDeploy(t *testing.T) {
 	s.pause().typing("build-42").see("> build-42").keys("ctrl+s").pause().see("s call").keys("s")
 	s.see("deploy · demo · via rig", "! Never enter passwords, API keys, access tokens or payment data here.", "Choose the target of build-42")
 	s.pause().keys("down", "down", "enter").see("Confirm (required)").keys("down", "enter").see("nothing is sent yet")
-	s.pause().keys("s").see("demo · done", "Deployed build-42 to production.")
+	s.pause().keys("s").see("demo · done", "Deployed build-42 to production.", "enter send")
 	if n := s.screen.Bells(); n != 1 {
 		t.Errorf("%d bells", n)
 	}

@@ -33,7 +33,7 @@ func TestSSHLineCut(t *testing.T) {
 	second := r.login()
 	second.see("deploy · demo", "Choose the deployment target", "no answer yet").pause()
 	second.keys("\x1b[B", "\r").see("field 2 of 2").keys("\x1b[B", "\r").see("nothing is sent yet").pause().keys("s")
-	second.see("demo · done", "Deployed build-42 to staging.").keys("\x11").ended()
+	second.see("demo · done", "Deployed build-42 to staging.", "enter send").keys("\x11").ended()
 	// The first leg and the retry with the answer are one logical call of two legs.
 	if n := r.legs(); n != 2 {
 		t.Errorf("%d legs of tools/call at the server, want 2", n)

@@ -94,7 +94,7 @@ func TestTmuxDeploy(t *testing.T) {
 	m.see("host embedded · ready", "servers 1/1").keys("C-t").see("type to filter").keys("-l", "deploy").see("> demo/deploy").keys("Enter")
 	m.see("arguments · deploy · demo").pause().keys("-l", "build-42").keys("C-s").pause().see("s call").keys("s")
 	m.see("deploy · demo", "! Never enter passwords", "Choose the deployment target").pause().keys("Down").keys("Enter").see("field 2 of 2")
-	m.keys("Down").keys("Enter").see("nothing is sent yet").pause().keys("s").see("demo · done", "Deployed build-42 to staging.")
+	m.keys("Down").keys("Enter").see("nothing is sent yet").pause().keys("s").see("demo · done", "Deployed build-42 to staging.", "enter send")
 	m.keys("C-q").see("exit=0", "ready$")
 	if strings.Contains(m.text(), "demo · done") {
 		t.Errorf("the screen was not given back:\n%s", m.text())
@@ -103,14 +103,14 @@ func TestTmuxDeploy(t *testing.T) {
 
 func TestTmuxSmallScreenAndResize(t *testing.T) {
 	m := inTmux(t, 40, 12, demo(t))
-	m.see("ready", "^t tools").keys("-l", `/call demo/survey`).keys("Enter").see("! No passwords, API keys, tokens, cards", "^s review")
+	m.see("1/1 servers", "^t tools").keys("-l", `/call demo/survey`).keys("Enter").see("! No passwords, API keys, tokens, cards", "^s review")
 	m.run("resize-window", "-x", "100", "-y", "30")
 	m.see("! Never enter passwords, API keys, access tokens or payment data here.", "ctrl+s review")
 	m.run("resize-window", "-x", "30", "-y", "8")
 	m.see("too small")
 	m.run("resize-window", "-x", "60", "-y", "20")
 	m.see("ctrl+s review").pause().keys("C-c").see("ctrl+c again to stop the Turn").keys("C-c").see("the Turn was stopped")
-	m.pause().keys("Escape").see("stopped").keys("C-q").see("exit=0")
+	m.pause().keys("Escape").gone("this form is over").keys("C-q").see("exit=0")
 }
 
 func TestTmuxSuspendAndQuit(t *testing.T) {
