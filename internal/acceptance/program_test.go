@@ -89,7 +89,7 @@ func (h *home) run(args ...string) (code int, stdout, stderr string) {
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(2*patience, func() { cmd.Process.Kill() }) // a scripted run has its own patience
 	defer late.Stop()
 	cmd.Wait()
 	noRace(h.t, cmd)

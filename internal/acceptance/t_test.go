@@ -36,5 +36,14 @@ func (l live) Fault() *fault { return nil }
 // fault is one way in which a part of the system is broken.
 type fault struct {
 	frames func(frame) []string // between clients and Host
+	env    []string             // of programs
 	tell   bool                 // servers write answers to their stderr
+}
+
+// faultOf is what a run's fault adds to the environment of programs.
+func faultOf(t T) []string {
+	if f := t.Fault(); f != nil {
+		return f.env
+	}
+	return nil
 }
