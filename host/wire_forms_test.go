@@ -179,6 +179,20 @@ func TestWireEpoch39(t *testing.T) {
 	})
 }
 
+// Duplicate keys end the connection in both dialects.
+func TestWireDuplicateKeys(t *testing.T) {
+	t.Parallel()
+	for _, epoch := range []int{39, 81} {
+		bubble(t, nil, func(w *wire) {
+			s := w.newStage(epoch)
+			s.prov.send(fmt.Sprintf(`{"kind":"client.capability.rejected","invocationId":%q,"message":"a","message":"b"}`, s.inv))
+			s.prov.wantAborted()
+			s.view.send(`{"requestId":"x","operation":"session.catalog.query","input":{"kind":"list_start","kind":"list_start"}}`)
+			s.view.wantAborted()
+		})
+	}
+}
+
 func TestWireAdmissionEvidence(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
