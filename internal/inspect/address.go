@@ -40,7 +40,7 @@ func ReadAddress(s string) Address {
 	a.Host, a.Port = u.Hostname(), u.Port()
 	a.ascii(u.Hostname())
 	if u.User != nil {
-		a.Warnings = append(a.Warnings, fmt.Sprintf("what stands before the @ is not the host: the address leads to %s", a.Host))
+		a.Warnings = append(a.Warnings, "what stands before the @ is not the host")
 	}
 	switch strings.ToLower(u.Scheme) {
 	case "https":
@@ -87,7 +87,7 @@ func (a *Address) ascii(host string) {
 			if err != nil {
 				shown = name
 			}
-			a.Warnings = append(a.Warnings, fmt.Sprintf("the host holds letters that may look like others: %s is shown by browsers as %s", name, shown))
+			a.Warnings = append(a.Warnings, "the host holds letters that may look like others; browsers show "+shown)
 			return
 		}
 	}

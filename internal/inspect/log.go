@@ -20,6 +20,8 @@ type Log struct {
 	Messages      []*Message
 	Conversations []*Conversation
 
+	maxMessages, maxKept, maxRaw int
+
 	seq    int
 	kept   int // bytes of Raw
 	oldest int // index of the first message that may still have its Raw
@@ -46,7 +48,7 @@ type legRef struct {
 
 // NewLog returns an empty Log.
 func NewLog() *Log {
-	return &Log{byCall: map[key]*Conversation{}, runs: map[uint64]*Conversation{}, asked: map[wireID]string{}, ids: map[wireID]legRef{}}
+	return &Log{maxMessages: MaxMessages, maxKept: MaxKept, maxRaw: MaxRaw, byCall: map[key]*Conversation{}, runs: map[uint64]*Conversation{}, asked: map[wireID]string{}, ids: map[wireID]legRef{}}
 }
 
 // Add takes the next message.
@@ -56,7 +58,7 @@ func (l *Log) Add(e mcpmgr.TapEvent) *Message {
 	m.Seq = l.seq
 	l.relate(m)
 	l.redactor.learn(m)
-	if len(m.Raw) > MaxRaw {
+	if len(m.Raw) > l.maxRaw {
 		m.Raw = nil
 	}
 	l.Messages = append(l.Messages, m)
@@ -119,13 +121,13 @@ func cutPrefix(s, prefix string) (string, bool) {
 
 // trim drops the oldest texts, and the oldest messages, over the limits. Conversations keep their messages.
 func (l *Log) trim() {
-	for l.kept > MaxKept && l.oldest < len(l.Messages)-1 {
+	for l.kept > l.maxKept && l.oldest < len(l.Messages)-1 {
 		m := l.Messages[l.oldest]
 		l.kept -= len(m.Raw)
 		m.Raw = nil
 		l.oldest++
 	}
-	if n := len(l.Messages) - MaxMessages; n > 0 && len(l.Messages) >= MaxMessages+MaxMessages/10 {
+	if n := len(l.Messages) - l.maxMessages; n > 0 && len(l.Messages) >= l.maxMessages+l.maxMessages/10 {
 		for _, m := range l.Messages[:n] {
 			l.kept -= len(m.Raw)
 			m.Raw = nil

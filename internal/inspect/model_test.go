@@ -164,28 +164,31 @@ func TestNotesBelongToTheirLegs(t *testing.T) {
 // A Log keeps the newest texts and forgets conversations of which nothing is left.
 func TestLogIsBounded(t *testing.T) {
 	l := NewLog()
-	big := `{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 2<<20) + `"}]}}`
+	l.maxKept, l.maxRaw, l.maxMessages = 64<<10, 8<<10, 200
+	big := `{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 4<<10) + `"}]}}`
 	for i := range 40 {
 		l.Add(tapped(mcpmgr.Received, fmt.Sprint(i), "tools/call", true, uint64(i+1), 1, big))
 	}
-	if l.kept > MaxKept || l.Messages[0].Raw != nil || l.Messages[39].Raw == nil || l.Messages[0].Size == 0 {
+	if l.kept > l.maxKept || l.Messages[0].Raw != nil || l.Messages[39].Raw == nil || l.Messages[0].Size != len(big) {
 		t.Errorf("%d bytes are kept", l.kept)
 	}
-	if m := l.Add(tapped(mcpmgr.Received, "x", "tools/call", true, 99, 1, strings.Repeat(" ", MaxRaw+1))); m.Raw != nil || m.Size != MaxRaw+1 {
+	if m := l.Add(tapped(mcpmgr.Received, "x", "tools/call", true, 99, 1, strings.Repeat(" ", l.maxRaw+1))); m.Raw != nil || m.Size != l.maxRaw+1 {
 		t.Error("a text over the limit is kept")
 	}
 	l = NewLog()
-	for i := range 2*MaxMessages + 5 {
+	l.maxMessages = 200
+	const all = 1005
+	for i := range all {
 		l.Add(tapped(mcpmgr.Sent, fmt.Sprint(i), "tools/call", false, uint64(i+1), 1, `{"params":{"name":"a"}}`))
 	}
-	if n := len(l.Messages); n < MaxMessages || n > MaxMessages+MaxMessages/10 || len(l.Conversations) > n {
+	if n := len(l.Messages); n < l.maxMessages || n > l.maxMessages*11/10 || len(l.Conversations) > n {
 		t.Errorf("%d messages, %d conversations", n, len(l.Conversations))
 	}
 	sum := 0
 	for _, m := range l.Messages {
 		sum += len(m.Raw)
 	}
-	if sum != l.kept || l.Messages[len(l.Messages)-1].Seq != 2*MaxMessages+5 {
+	if sum != l.kept || l.Messages[len(l.Messages)-1].Seq != all {
 		t.Errorf("%d bytes counted, %d kept", l.kept, sum)
 	}
 }

@@ -41,7 +41,7 @@ func onlyRound(t *testing.T, first, retry peer.Message, keys ...string) {
 }
 
 func TestConfirmPausesAndRetries(t *testing.T) {
-	bubble(t, demoServer(), nil, func(r *rig) {
+	bubble(t, demoServer, nil, func(r *rig) {
 		run := r.call("tools/call", "mrtr_confirm", "{}")
 		a := r.asks[0]
 		if a.Note() != OriginNote || a.Origin.Round != 1 || a.Run != run || len(r.legs("tools/call")) != 1 {
@@ -70,7 +70,7 @@ func TestConfirmPausesAndRetries(t *testing.T) {
 
 func TestDeclineAndCancelAreEchoed(t *testing.T) {
 	for _, res := range []forms.Result{forms.Decline(), forms.Cancel()} {
-		bubble(t, demoServer(), nil, func(r *rig) {
+		bubble(t, demoServer, nil, func(r *rig) {
 			run := r.call("tools/call", "mrtr_confirm", "{}")
 			r.answer(Reply{Result: res})
 			if got := r.text(run); got != "MRTR complete: "+string(res.Action) {
@@ -84,7 +84,7 @@ func TestDeclineAndCancelAreEchoed(t *testing.T) {
 }
 
 func TestTwoStepsSendOnlyTheirRound(t *testing.T) {
-	bubble(t, demoServer(), nil, func(r *rig) {
+	bubble(t, demoServer, nil, func(r *rig) {
 		run := r.call("tools/call", "mrtr_two_step", "{}")
 		r.answer(says("one"))
 		if r.asks[0].Origin.Round != 2 {
@@ -108,7 +108,7 @@ func TestSampling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bubble(t, demoServer(), nil, func(r *rig) {
+	bubble(t, demoServer, nil, func(r *rig) {
 		run := r.call("tools/call", "mrtr_sample", "{}")
 		a := r.asks[0]
 		if a.Kind != AskSampling || a.Note() != OriginNote {
@@ -123,7 +123,7 @@ func TestSampling(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	bubble(t, demoServer(), nil, func(r *rig) { // rejected: no retry, and the call fails
+	bubble(t, demoServer, nil, func(r *rig) { // rejected: no retry, and the call fails
 		run := r.call("tools/call", "mrtr_sample", "{}")
 		before := len(r.srv.Got(""))
 		r.answer(Reply{Reject: true})
@@ -142,7 +142,7 @@ func TestRoots(t *testing.T) {
 	caps := func(m peer.Message) string {
 		return param(m, "_meta", "io.modelcontextprotocol/clientCapabilities", "roots")
 	}
-	bubble(t, demoServer(), func(o *Options) { o.Servers[0].Roots = roots }, func(r *rig) {
+	bubble(t, demoServer, func(o *Options) { o.Servers[0].Roots = roots }, func(r *rig) {
 		run := r.call("tools/call", "mrtr_roots", "{}")
 		if got := r.text(run); got != `MRTR complete: 1 roots ["file:///srv/a"]` {
 			t.Error(got)
@@ -152,7 +152,7 @@ func TestRoots(t *testing.T) {
 			t.Errorf("%d legs, %q", len(legs), caps(legs[0]))
 		}
 	})
-	bubble(t, demoServer(), nil, func(r *rig) {
+	bubble(t, demoServer, nil, func(r *rig) {
 		run := r.call("tools/call", "mrtr_roots", "{}")
 		legs := r.legs("tools/call")
 		if len(legs) != 1 || caps(legs[0]) != "" || r.code(run) != mcpmgr.CodeServerError {
@@ -160,7 +160,7 @@ func TestRoots(t *testing.T) {
 		}
 	})
 	for name, want := range map[string][]config.Root{"some": roots, "none": nil} {
-		bubble(t, demoServer(), func(o *Options) {
+		bubble(t, demoServer, func(o *Options) {
 			o.Servers[0].Protocol, o.Servers[0].Roots = config.Legacy, want
 		}, func(r *rig) {
 			if got := param(r.legs("initialize")[0], "capabilities", "roots"); (got != "") != (want != nil) {
@@ -172,7 +172,7 @@ func TestRoots(t *testing.T) {
 
 // One round without a state, then one with a state alone.
 func TestEdgeShapes(t *testing.T) {
-	bubble(t, demoServer(), nil, func(r *rig) {
+	bubble(t, demoServer, nil, func(r *rig) {
 		run := r.call("tools/call", "mrtr_edge", "{}")
 		r.answer(yes)
 		time.Sleep(time.Second)
@@ -198,7 +198,7 @@ func TestEdgeShapes(t *testing.T) {
 
 // Ten retries, eleven requests; the eleventh input_required is the error.
 func TestLoopIsBounded(t *testing.T) {
-	bubble(t, demoServer(), nil, func(r *rig) {
+	bubble(t, demoServer, nil, func(r *rig) {
 		run := r.call("tools/call", "mrtr_loop", "{}")
 		for i := range Rounds {
 			if n := r.asks[0].Origin.Round; n != i+1 {
@@ -214,7 +214,7 @@ func TestLoopIsBounded(t *testing.T) {
 
 // prompts/get and resources/read are driven like tools/call, and nothing is remembered between two of them.
 func TestPromptsAndResources(t *testing.T) {
-	bubble(t, demoServer(), nil, func(r *rig) {
+	bubble(t, demoServer, nil, func(r *rig) {
 		t.Run("ML-20/prompts/get", func(t *testing.T) {
 			run := r.call("prompts/get", "briefing", `{"topic":"tests"}`)
 			if r.asks[0].Note() != OriginNote {
@@ -251,7 +251,7 @@ func TestAbort(t *testing.T) {
 	}
 	t.Run("with a panel open nothing more is sent", func(t *testing.T) {
 		for _, tool := range []string{"mrtr_confirm", "mrtr_sample"} {
-			bubble(t, demoServer(), nil, func(r *rig) {
+			bubble(t, demoServer, nil, func(r *rig) {
 				run := r.call("tools/call", tool, "{}")
 				before := sent(r)
 				r.ins.Abort(run)
@@ -267,7 +267,7 @@ func TestAbort(t *testing.T) {
 		}
 	})
 	t.Run("during a leg one cancellation for that leg's id", func(t *testing.T) {
-		bubble(t, demoServer(), nil, func(r *rig) {
+		bubble(t, demoServer, nil, func(r *rig) {
 			run := r.call("tools/call", "slow", `{"steps":100,"every":10000}`)
 			leg := r.legs("tools/call")[0]
 			r.ins.Abort(run)
@@ -292,7 +292,7 @@ func TestAbort(t *testing.T) {
 			}
 			return ""
 		}})
-		bubble(t, srv, nil, func(r *rig) {
+		bubble(t, func() *peer.Server { return srv }, nil, func(r *rig) {
 			run := r.call("tools/call", "t", "{}")
 			time.Sleep(time.Second)
 			r.settle()
@@ -309,7 +309,7 @@ func TestAbort(t *testing.T) {
 		})
 	})
 	t.Run("in a pause nothing", func(t *testing.T) {
-		bubble(t, demoServer(), func(o *Options) { o.StatePause = time.Second }, func(r *rig) {
+		bubble(t, demoServer, func(o *Options) { o.StatePause = time.Second }, func(r *rig) {
 			run := r.call("tools/call", "wait", `{"rounds":3}`)
 			before := sent(r)
 			r.ins.Abort(run)
@@ -321,7 +321,7 @@ func TestAbort(t *testing.T) {
 		})
 	})
 	t.Run("the answer comes too late", func(t *testing.T) {
-		bubble(t, demoServer(), nil, func(r *rig) {
+		bubble(t, demoServer, nil, func(r *rig) {
 			run := r.call("tools/call", "mrtr_confirm", "{}")
 			ask := r.asks[0]
 			r.ins.Abort(run)
@@ -335,7 +335,7 @@ func TestAbort(t *testing.T) {
 
 // Several calls wait at once, each with its own conversation.
 func TestSeveralPendingCalls(t *testing.T) {
-	bubble(t, demoServer(), nil, func(r *rig) {
+	bubble(t, demoServer, nil, func(r *rig) {
 		var runs []uint64
 		for range 3 {
 			runs = append(runs, r.call("tools/call", "mrtr_two_step", "{}"))
@@ -370,7 +370,7 @@ func TestLegacyPushes(t *testing.T) {
 		o.Servers[0].Protocol = config.Legacy
 		o.Servers[0].Roots = []config.Root{{URI: "file:///srv/a"}}
 	}
-	bubble(t, demoServer(), legacy, func(r *rig) {
+	bubble(t, demoServer, legacy, func(r *rig) {
 		if st := r.ins.Status(peer.Name); st.Era != mcpmgr.EraLegacy {
 			t.Fatal(st.Era)
 		}
@@ -428,7 +428,7 @@ func TestStateIsNowhere(t *testing.T) {
 		}
 		return `{"content":[{"type":"text","text":"you sent ` + state + ` back"}]}`
 	}})
-	bubble(t, srv, nil, func(r *rig) {
+	bubble(t, func() *peer.Server { return srv }, nil, func(r *rig) {
 		run := r.call("tools/call", "t", "{}")
 		r.answer(Reply{Result: forms.Accept(forms.Values{})})
 		if got := param(r.legs("tools/call")[1], "requestState"); got != `"`+state+`"` {
@@ -456,7 +456,7 @@ func TestStateIsNowhere(t *testing.T) {
 func TestExportHidesAnswers(t *testing.T) {
 	for _, era := range []config.Protocol{config.Modern, config.Legacy} {
 		t.Run(string(era), func(t *testing.T) {
-			bubble(t, demoServer(), func(o *Options) { o.Servers[0].Protocol = era }, func(r *rig) {
+			bubble(t, demoServer, func(o *Options) { o.Servers[0].Protocol = era }, func(r *rig) {
 				run := r.call("tools/call", "mrtr_two_step", "{}")
 				r.answer(says("marker-one \"quoted\""))
 				r.answer(says("marker-two"))

@@ -22,12 +22,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // demoServer is the demo server in this process.
 func demoServer() *peer.Server {
-	var d *demo.Server
-	return peer.New(func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, record io.Writer) {
-		if d == nil {
-			d = demo.New(demo.Options{Version: "1", Record: record})
-		}
-		_ = d.ServeStdio(ctx, in, out) // ends with the connection
+	return peer.New(func(record io.Writer) func(context.Context, io.ReadCloser, io.WriteCloser) {
+		d := demo.New(demo.Options{Version: "1", Record: record})
+		return func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) { _ = d.ServeStdio(ctx, in, out) } // ends with the connection
 	})
 }
 
@@ -44,9 +41,11 @@ type rig struct {
 }
 
 // bubble runs f with an inspector on srv.
-func bubble(t *testing.T, srv *peer.Server, edit func(*Options), f func(r *rig)) {
+func bubble(t *testing.T, build func() *peer.Server, edit func(*Options), f func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		srv := build()
+		time.Sleep(time.Second) // the SDK's server tells of its new tools a moment after it has them
 		r := &rig{t: t, srv: srv, log: NewLog(), ends: map[uint64]Ended{}}
 		o := Options{Servers: []config.Server{srv.Config}, Name: "test", Version: "1", Transports: srv.Transports(), Tell: func(e Event) {
 			r.mu.Lock()
@@ -60,9 +59,9 @@ func bubble(t *testing.T, srv *peer.Server, edit func(*Options), f func(r *rig))
 		if err := r.ins.Wait(t.Context(), peer.Name); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // the SDK's server tells of its new tools a moment after it has them
 		defer srv.Wait()
 		defer r.ins.Close()
+		time.Sleep(time.Second) // the tools are listed once more after the subscription
 		r.settle()
 		f(r)
 	})

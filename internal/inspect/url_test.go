@@ -35,7 +35,7 @@ func TestURLMode(t *testing.T) {
 	for _, id := range []string{"ML-26", "SE-05"} {
 		t.Run(id, func(t *testing.T) {
 			visited := false
-			bubble(t, asksURL(web.URL+"/c", func() bool { return visited }), nil, func(r *rig) {
+			bubble(t, func() *peer.Server { return asksURL(web.URL+"/c", func() bool { return visited }) }, nil, func(r *rig) {
 				run := r.call("tools/call", "t", "{}")
 				a := r.asks[0]
 				if a.Kind != AskURL || a.URL.URL != web.URL+"/c" || a.URL.Message != "sign in" || a.Note() != OriginNote {
@@ -64,7 +64,7 @@ func TestURLMode(t *testing.T) {
 	}
 	t.Run("declined", func(t *testing.T) {
 		for _, res := range []forms.Result{forms.Decline(), forms.Cancel()} {
-			bubble(t, asksURL("https://x.example/c", func() bool { return true }), nil, func(r *rig) {
+			bubble(t, func() *peer.Server { return asksURL("https://x.example/c", func() bool { return true }) }, nil, func(r *rig) {
 				run := r.call("tools/call", "t", "{}")
 				r.answer(Reply{Result: res})
 				r.text(run)
@@ -76,7 +76,7 @@ func TestURLMode(t *testing.T) {
 	})
 	t.Run("SE-06", func(t *testing.T) {
 		for _, u := range []string{"javascript:alert(1)", "file:///etc/passwd ; https://x.example/$(touch /var/p)", "intent:x"} {
-			bubble(t, asksURL(u, func() bool { return true }), nil, func(r *rig) {
+			bubble(t, func() *peer.Server { return asksURL(u, func() bool { return true }) }, nil, func(r *rig) {
 				run := r.call("tools/call", "t", "{}")
 				if r.code(run) != mcpmgr.CodeInvalidForm || len(r.asks) != 0 || len(r.legs("tools/call")) != 1 {
 					t.Errorf("%s: %+v", u, r.ended(run))

@@ -42,11 +42,11 @@ func server() *Server {
 	return &Server{Config: config.Server{Name: Name, Transport: config.Stdio, Command: "in-memory", Protocol: config.Auto}}
 }
 
-// New is a server that serve runs once for each connection. What it writes to record, one message a line, counts as
-// received.
-func New(serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, record io.Writer)) *Server {
+// New is a server that serve runs, once for each connection. It is made by build, at once; what it writes to record,
+// one message a line, counts as received.
+func New(build func(record io.Writer) (serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser))) *Server {
 	s := server()
-	s.serve = func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) { serve(ctx, in, out, recorder{s}) }
+	s.serve = build(recorder{s})
 	return s
 }
 
