@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -30,23 +29,58 @@ func Main(args []string) int {
 }
 
 func run(ctx context.Context, args []string, e *env) int {
-	root := newRoot(e)
+	out := &output{w: e.stdout}
+	world := *e
+	world.stdout = out
+	root := newRoot(&world)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	if e := checkGroups(cmd); err != nil && e != nil && e.Error() == err.Error() {
+		err = usagef(fmt.Errorf("%w\nSee '%s --help'.", err, cmd.CommandPath()))
+	}
+	if err == nil && out.err != nil {
+		err = &exitError{code: exitFailed, err: fmt.Errorf("the output cannot be written: %w", out.err)}
+	}
 	if err != nil {
-		report(e, args, err)
+		report(&world, wantsJSON(cmd, args, err), err)
 	}
 	return exitCode(err)
 }
 
+// checkGroups is what cobra says about flags that exclude each other. It knows no error type for that.
+func checkGroups(cmd *cobra.Command) error {
+	if cmd.DisableFlagParsing {
+		return nil
+	}
+	return cmd.ValidateFlagGroups()
+}
+
+// wantsJSON says whether the command line asks for machine output. Where it could not be read to the end, the flag
+// counts wherever it stands before "--".
+func wantsJSON(cmd *cobra.Command, args []string, err error) bool {
+	x, _ := errors.AsType[*exitError](err)
+	if f := cmd.Flags().Lookup("json"); f != nil && (f.Changed || x == nil || !x.flags) {
+		return f.Value.String() == "true"
+	}
+	for _, a := range args {
+		switch a {
+		case "--":
+			return false
+		case "--json", "--json=true", "--json=1":
+			return true
+		}
+	}
+	return false
+}
+
 // report tells an error: to people on stderr, and under --json to the program on stdout, which gets a JSON value
 // whatever went wrong.
-func report(e *env, args []string, err error) {
+func report(e *env, asJSON bool, err error) {
 	x, _ := errors.AsType[*exitError](err)
 	if x == nil || !x.silent {
 		fmt.Fprintf(e.stderr, "askback: %v\n", err)
 	}
-	if !slices.Contains(args, "--json") || x != nil && x.silent {
+	if !asJSON || x != nil && x.silent {
 		return
 	}
 	var body any = map[string]any{"error": map[string]any{"code": genericCode(err), "message": err.Error()}}
@@ -58,6 +92,9 @@ func report(e *env, args []string, err error) {
 
 // genericCode names a failure that is no call's: codes of calls are those of the tool call itself.
 func genericCode(err error) string {
+	if x, ok := errors.AsType[*exitError](err); ok && x.name != "" {
+		return x.name
+	}
 	switch exitCode(err) {
 	case exitUsage:
 		return "usage"

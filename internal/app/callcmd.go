@@ -62,8 +62,11 @@ func runCall(ctx context.Context, g *globals, f *callFlags, name string) error {
 	ctx, stop := withSignals(ctx)
 	defer stop()
 	server, tool, ok := strings.Cut(name, "/")
-	if !ok || server == "" || tool == "" || strings.ContainsAny(tool, " \t\r\n") {
+	if !ok || server == "" || tool == "" {
 		return usagef(fmt.Errorf("%q is not SERVER/TOOL, for example demo/deploy", name))
+	}
+	if strings.ContainsAny(tool, " \t\r\n") {
+		return usagef(fmt.Errorf("the tool's name %q holds a blank, which ends a name in a /call line; inspect can call it", tool))
 	}
 	args, err := readArguments(f.args)
 	if err != nil {
@@ -100,7 +103,7 @@ func readArguments(arg string) (json.RawMessage, error) {
 	}
 	v, err := strictjson.Parse(data, strictjson.Limits{MaxBytes: 1 << 20})
 	if err != nil {
-		return nil, usagef(fmt.Errorf("--args is not JSON: %w", err))
+		return nil, usagef(fmt.Errorf("--args: %w", err))
 	}
 	if v.Kind() != strictjson.Object {
 		return nil, usagef(errors.New("--args must be a JSON object"))
@@ -138,7 +141,8 @@ func (c *caller) succeeded(out *callOutput, asJSON bool) error {
 func (c *caller) failed(err error, asJSON bool) error {
 	f, ok := errors.AsType[*callFailure](err)
 	if !ok {
-		return err
+		body := map[string]any{"code": genericCode(err), "message": err.Error(), "server": c.server, "tool": c.tool}
+		return &exitError{code: exitCode(err), err: err, json: map[string]any{"error": body}}
 	}
 	exit := f.exit
 	if exit == 0 {

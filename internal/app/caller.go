@@ -92,11 +92,7 @@ func (c *caller) entry() (config.Server, error) {
 	if err != nil {
 		return config.Server{}, err
 	}
-	s, ok := f.Server(c.server)
-	if !ok {
-		return s, &exitError{code: exitUnreachable, err: fmt.Errorf("no server is named %q in %s", c.server, f.Path)}
-	}
-	return s, nil
+	return namedServer(f, c.server)
 }
 
 // connect waits for the Host, the server, the tool and the Host's copy of it.
@@ -114,7 +110,7 @@ func (c *caller) connect(ctx context.Context, t *target, tools *toolSide) error 
 		return err
 	}
 	if !tools.has(c.server, c.tool) {
-		return &exitError{code: exitUnreachable, err: fmt.Errorf("the server %s has no tool %q that can be called; see 'askback tools'", c.server, c.tool)}
+		return notFoundf("the server %s has no tool %q that can be called; see 'askback tools'", c.server, c.tool)
 	}
 	tools.offer(t) // not before: the Host then gets all tools at once
 	return tools.published(ctx, c.server, c.tool)

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // The exit codes of the command line, decided here and nowhere else.
@@ -22,13 +23,20 @@ type exitError struct {
 	code   int
 	silent bool
 	err    error
-	json   any // what --json prints on stdout; nil: made from the error
+	flags  bool   // the flags could not be read to the end
+	name   string // the code in the JSON; "": that of the exit code
+	json   any    // what --json prints on stdout; nil: made from the error
 }
 
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
 func usagef(err error) error { return &exitError{code: exitUsage, err: err} }
+
+// notFoundf says that something named on the command line is not there.
+func notFoundf(format string, args ...any) error {
+	return &exitError{code: exitUnreachable, name: "not_found", err: fmt.Errorf(format, args...)}
+}
 
 // exitCode maps an error of a command to the process's exit code.
 func exitCode(err error) int {

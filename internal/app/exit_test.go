@@ -46,8 +46,8 @@ func TestExitCodes(t *testing.T) {
 		{"SC-06 --accept does not fill in required fields", []string{"call", "demo/deploy", "--args", deployArgs, "--accept"}, 3, "input_required"},
 		{"declined", []string{"call", "demo/deploy", "--args", deployArgs, "--decline"}, 4, "server_error"},
 		{"dismissed", []string{"call", "demo/deploy", "--args", deployArgs, "--cancel"}, 4, "server_error"},
-		{"unknown server", []string{"call", "moon/plain"}, 5, "unreachable"},
-		{"unknown tool", []string{"call", "demo/moon"}, 5, "unreachable"},
+		{"unknown server", []string{"call", "moon/plain"}, 5, "not_found"},
+		{"unknown tool", []string{"call", "demo/moon"}, 5, "not_found"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := w.run(append(append([]string{"--config", w.path("demo.json")}, c.args...), "--json")...)

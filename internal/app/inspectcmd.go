@@ -141,9 +141,9 @@ func (g *globals) inspectedServers(f *inspectFlags, args []string) ([]config.Ser
 	}
 	var servers []config.Server
 	for _, name := range args {
-		s, ok := file.Server(name)
-		if !ok {
-			return nil, &exitError{code: exitUnreachable, err: fmt.Errorf("no server is named %q in %s", name, file.Path)}
+		s, err := namedServer(file, name)
+		if err != nil {
+			return nil, err
 		}
 		if !slices.ContainsFunc(servers, func(o config.Server) bool { return o.Name == name }) {
 			servers = append(servers, s)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"askback/internal/inspect"
 	"askback/internal/inspect/screen"
@@ -15,8 +14,7 @@ func runInspectScreen(ctx context.Context, g *globals, f *inspectFlags, opt insp
 	if f.answers.prepared() || len(f.sample) > 0 || f.name != "" || f.uri != "" || f.args != "" || f.params != "" || f.export != "" {
 		return usagef(errors.New("answers, arguments and --export belong to one request: name it with --method"))
 	}
-	in, _ := g.env.stdin.(*os.File)
-	out, _ := g.env.stdout.(*os.File)
+	in, out := fileOf(g.env.stdin), fileOf(g.env.stdout)
 	if in == nil || out == nil {
 		return usagef(errors.New("inspect shows a screen, and there is no terminal; --json and --method work without one"))
 	}

@@ -45,7 +45,7 @@ that --host names.`,
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef(fmt.Errorf("%w\nSee '%s --help'.", err, cmd.CommandPath()))
+		return &exitError{code: exitUsage, flags: true, err: fmt.Errorf("%w\nSee '%s --help'.", err, cmd.CommandPath())}
 	})
 	f := root.PersistentFlags()
 	f.StringVar(&g.config, "config", "", "MCP servers `file` (default ./.mcp.json, else $XDG_CONFIG_HOME/askback/mcp.json)")

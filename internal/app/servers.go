@@ -3,10 +3,14 @@ package app
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"golang.org/x/term"
 
+	"askback/forms"
 	"askback/mcpmgr/config"
 )
 
@@ -16,8 +20,8 @@ func (g *globals) interactive() bool {
 }
 
 func isTerminal(v any) bool {
-	f, ok := v.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	f := fileOf(v)
+	return f != nil && term.IsTerminal(int(f.Fd()))
 }
 
 // errNoConfig says that no configuration was found anywhere.
@@ -34,14 +38,14 @@ func (g *globals) loadServers() (*config.File, error) {
 		return nil, usagef(err)
 	}
 	f := config.Parse(path, data, os.LookupEnv)
-	for _, e := range f.Errors {
-		fmt.Fprintf(g.env.stderr, "askback: %v\n", e)
-	}
 	for _, w := range f.Warnings {
-		fmt.Fprintf(g.env.stderr, "askback: warning: %v\n", w)
+		fmt.Fprintf(g.env.stderr, "askback: warning: %s\n", forms.Line(w.Error()))
 	}
 	if len(f.Servers) == 0 && len(f.Errors) > 0 {
-		return nil, usagef(fmt.Errorf("no server in %s can be used", path))
+		return nil, usagef(fmt.Errorf("no server can be used\n  %s", problems(f.Errors, "\n  ")))
+	}
+	for _, e := range f.Errors {
+		fmt.Fprintf(g.env.stderr, "askback: %s\n", forms.Line(e.Error()))
 	}
 	if project {
 		if err := g.approve(path, data, f); err != nil {
@@ -51,13 +55,40 @@ func (g *globals) loadServers() (*config.File, error) {
 	return f, nil
 }
 
+// problems tells errors of a configuration. Names and keys in it are not ours, so they are made safe to show.
+func problems(list []*config.Error, between string) string {
+	lines := make([]string, len(list))
+	for i, e := range list {
+		lines[i] = forms.Line(e.Error())
+	}
+	return strings.Join(lines, between)
+}
+
+// namedServer is a server that the command line names, or why it cannot be used.
+func namedServer(f *config.File, name string) (config.Server, error) {
+	if s, ok := f.Server(name); ok {
+		return s, nil
+	}
+	if slices.Contains(f.Disabled, name) {
+		return config.Server{}, usagef(fmt.Errorf("%s: server %q: disabled: it is switched off", f.Path, name))
+	}
+	wrong := slices.DeleteFunc(slices.Clone(f.Errors), func(e *config.Error) bool { return e.Server != name })
+	if len(wrong) > 0 {
+		return config.Server{}, usagef(errors.New(problems(wrong, "\n")))
+	}
+	return config.Server{}, notFoundf("no server is named %q in %s", name, f.Path)
+}
+
+// readLimited reads a file, which may be a pipe or a device without a size.
 func readLimited(path string, limit int64) ([]byte, error) {
-	info, err := os.Stat(path)
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > limit {
-		return nil, fmt.Errorf("%s is larger than %d bytes", path, limit)
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s is larger than %d bytes", path, limit)
 	}
-	return os.ReadFile(path)
+	return data, err
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -10,6 +11,7 @@ import (
 
 	"askback/forms"
 	"askback/mcpmgr"
+	"askback/mcpmgr/config"
 )
 
 func newTools(g *globals) *cobra.Command {
@@ -29,7 +31,8 @@ func newTools(g *globals) *cobra.Command {
 	return cmd
 }
 
-// runTools lists what it can. A server that cannot be reached is told on stderr and makes the exit code 5.
+// runTools lists what it can. A server that cannot be reached is told on stderr and makes the exit code 5, an entry
+// that is wrong 2.
 func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error {
 	f, err := g.loadServers()
 	if err != nil {
@@ -37,12 +40,11 @@ func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error
 	}
 	servers := f.Servers
 	if len(args) == 1 {
-		s, ok := f.Server(args[0])
-		if !ok {
-			return &exitError{code: exitUnreachable, err: fmt.Errorf("no server is named %q in %s", args[0], f.Path)}
+		s, err := namedServer(f, args[0])
+		if err != nil {
+			return err
 		}
-		servers = servers[:0:0]
-		servers = append(servers, s)
+		servers = []config.Server{s}
 	}
 	log, closeLog, err := g.logger(nil)
 	if err != nil {
@@ -64,6 +66,9 @@ func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error
 		return err
 	}
 	var last error
+	if len(args) == 0 && len(f.Errors) > 0 { // told already
+		last = &exitError{code: exitUsage, silent: true, err: errors.New("an entry of the configuration is wrong")}
+	}
 	for _, err := range failures {
 		if err != nil {
 			fmt.Fprintf(g.env.stderr, "askback: %v\n", err)

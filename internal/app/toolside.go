@@ -111,10 +111,16 @@ func (s *toolSide) ready(ctx context.Context, server string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	lines := []string{fmt.Sprintf("the server %s is not ready: %s", server, forms.Line(err.Error()))}
+	reason := err.Error()
+	if e, ok := errors.AsType[*mcpmgr.ToolCallError](err); ok {
+		reason = e.Message
+	}
+	lines := []string{fmt.Sprintf("the server %s is not ready: %s", server, forms.Block(reason))}
 	if st, ok := s.mgr.Server(server); ok {
 		for _, l := range st.Stderr {
-			lines = append(lines, "  "+forms.Line(l))
+			if l = forms.Line(l); !strings.Contains(lines[0], l) { // the reason of one that ended holds its last words
+				lines = append(lines, "  "+l)
+			}
 		}
 	}
 	return &exitError{code: exitUnreachable, err: errors.New(strings.Join(lines, "\n"))}

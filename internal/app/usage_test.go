@@ -1,0 +1,98 @@
+package app
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Whatever is wrong with a command line, --json gives one value on stdout, and the exit code is that of usage.
+func TestUsageUnderJSON(t *testing.T) {
+	w := newWorld(t)
+	for name, args := range map[string][]string{
+		"exclusive answers":     {"call", "demo/plain", "--json", "--decline", "--cancel"},
+		"exclusive values":      {"call", "demo/plain", "--json", "--decline", "--set", "a=b"},
+		"flag after json":       {"call", "demo/plain", "--json", "--nope"},
+		"flag before json":      {"call", "demo/plain", "--nope", "--json"},
+		"json with a value":     {"call", "demo", "--json=true"},
+		"too many":              {"call", "demo/plain", "demo/plain", "--json"},
+		"none":                  {"call", "--json"},
+		"a blank in the name":   {"call", "demo/a b", "--json"},
+		"level":                 {"tools", "--json", "--log-level", "loud"},
+		"arguments":             {"call", "demo/plain", "--json", "--args", "@gone"},
+		"arguments of a device": {"call", "demo/plain", "--json", "--args", "@/dev/zero"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := w.run(append([]string{"--config", w.path("demo.json")}, args...)...)
+			if r.code != exitUsage || r.errorCode(t) != "usage" {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	t.Run("SC-05 no JSON that nobody asked for", func(t *testing.T) {
+		for _, args := range [][]string{{"inspect", "--", "no-such-command", "--json"}, {"call", "demo", "--json=false"}, {"call", "demo", "--args", "--json"}} {
+			if r := w.run(args...); r.code == 0 || r.stdout != "" {
+				t.Errorf("%q: %+v", args, r)
+			}
+		}
+	})
+}
+
+// What is named and not there is told apart from what is there and wrong.
+func TestNamedServer(t *testing.T) {
+	w := newWorld(t)
+	demo, err := os.ReadFile(w.path("demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("all.json", `{"mcpServers":{"wrong":{"command":7},"off":{"command":"x","disabled":true},"key\u001b[2J":{"command":"x"},`+
+		strings.TrimPrefix(string(demo), `{"mcpServers":{`))
+	for _, c := range []struct {
+		name string
+		exit int
+		code string
+		says string
+	}{
+		{"wrong/plain", exitUsage, "usage", `all.json: server "wrong": command: must be a string`},
+		{"off/plain", exitUsage, "usage", `server "off": disabled`},
+		{"moon/plain", exitUnreachable, "not_found", "no server is named"},
+		{"demo/moon", exitUnreachable, "not_found", "has no tool"},
+	} {
+		r := w.run("call", c.name, "--config", w.path("all.json"), "--json")
+		e, _ := r.json(t)["error"].(map[string]any)
+		message, _ := e["message"].(string)
+		if r.code != c.exit || e["code"] != c.code || !strings.Contains(message, c.says) || fmt.Sprint(e["server"], "/", e["tool"]) != c.name {
+			t.Errorf("%s: exit %d, %s", c.name, r.code, r.stdout)
+		}
+	}
+	r := w.run("tools", "--config", w.path("all.json"), "--json")
+	if r.code != exitUsage || !strings.Contains(r.stdout, `"server":"demo"`) || !strings.HasPrefix(r.stdout, "[") {
+		t.Errorf("the other servers are listed and the exit code tells of the wrong one: %d %.200s", r.code, r.stdout)
+	}
+	if strings.Contains(r.stderr, "\x1b") || !strings.Contains(r.stderr, `\x1b[2J`) {
+		t.Errorf("SE-01: a name of the configuration reaches the terminal as it is: %q", r.stderr)
+	}
+	w.write("none.json", `{"mcpServers":{"wrong":{"command":7}}}`)
+	if r := w.run("tools", "--config", w.path("none.json"), "--json"); !strings.Contains(r.stdout, `none.json: server \"wrong\": command`) {
+		t.Errorf("the JSON names file, server and key: %s", r.stdout)
+	}
+}
+
+// A run whose output is lost does not succeed.
+func TestLostOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	w := newWorld(t)
+	for _, args := range [][]string{{"version"}, {"version", "--json"}, {"tools"}, {"call", "demo/plain"}, {"call", "demo/plain", "--json"}, {"--help"}} {
+		cmd := w.command(append([]string{"--config", w.path("demo.json")}, args...)...)
+		var errs strings.Builder
+		cmd.Stdout, cmd.Stderr = full, &errs
+		if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(errs.String(), "no space") {
+			t.Errorf("%q: %v %s", args, err, errs.String())
+		}
+	}
+}
