@@ -119,7 +119,7 @@ func init() {
 	}
 	childMains["reply with its input closed"] = func() { // the second of two writes finds the pipe broken
 		p := newPeer().handle("tools/call", func(r *preq) {
-			os.Stdin.Close()
+			_ = syscall.Close(0)
 			time.Sleep(300 * time.Millisecond)
 			r.result(complete)
 			fmt.Fprintln(os.Stderr, "enough for today")
@@ -203,8 +203,10 @@ func TestChild(t *testing.T) {
 		first := begin(t.Context(), m, bind(t, m, "t"), Handlers{})
 		v := m.server("s")
 		s, _, _ := v.current()
-		time.Sleep(100 * time.Millisecond)
-		_ = s.link.notify(t.Context(), "notifications/x", nil)
+		for range 3 { // a read that was on its way takes the first
+			time.Sleep(50 * time.Millisecond)
+			_ = s.link.notify(t.Context(), "notifications/x", nil)
+		}
 		if err := first.wait(t); err != nil {
 			t.Error("a reply that came was dropped:", err)
 		}
