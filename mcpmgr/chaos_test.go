@@ -121,7 +121,7 @@ func chaos(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	var mu sync.Mutex
 	var peers []*chaosPeer
-	over := map[int]bool{} // calls that came back
+	over := map[int]time.Time{} // when calls came back; what was written before may arrive with it
 	open := func(ctx context.Context) (mcp.Transport, error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -131,8 +131,8 @@ func chaos(t *testing.T, seed uint64) {
 			var args struct{ I int }
 			_ = json.Unmarshal([]byte(q.raw("arguments")), &args)
 			mu.Lock()
-			if over[args.I] {
-				t.Errorf("seed %d, call %d: a leg after the call came back", seed, args.I)
+			if at, ok := over[args.I]; ok && time.Now().After(at) {
+				t.Errorf("seed %d, call %d: a leg %v after the call came back", seed, args.I, time.Since(at))
 			}
 			mu.Unlock()
 			c.call(q)
@@ -172,7 +172,7 @@ func chaos(t *testing.T, seed uint64) {
 				return forms.Accept(yes), nil
 			}})
 			mu.Lock()
-			over[i] = true
+			over[i] = time.Now()
 			mu.Unlock()
 			if e, ok := errors.AsType[*ToolCallError](err); err != nil && (!ok || !documented[e.Code] || e.Server != "s" || e.Message == "" || strings.Contains(e.Message, "%!")) {
 				t.Errorf("seed %d, call %d: %v", seed, i, err)

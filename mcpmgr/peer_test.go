@@ -328,7 +328,6 @@ func (p *peer) serveGET(w http.ResponseWriter, r *preq) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(200)
-	w.(http.Flusher).Flush()
 	var mu sync.Mutex
 	end := make(chan struct{})
 	defer p.pusher(func(line string) {
@@ -341,6 +340,9 @@ func (p *peer) serveGET(w http.ResponseWriter, r *preq) {
 		_, _ = io.WriteString(w, "data: "+line+"\n\n")
 		w.(http.Flusher).Flush()
 	})()
+	mu.Lock()
+	w.(http.Flusher).Flush() // the client learns of the stream when it takes messages
+	mu.Unlock()
 	select {
 	case <-r.ctx.Done():
 	case <-end:
