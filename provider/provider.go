@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,8 +85,8 @@ func (p *Provider) Run(ctx context.Context, to Publisher) {
 		stop      = func() {}
 		published = make(chan Publication)
 		running   bool
-		offered   []hostclient.Offer
-		known     bool // whether the Host holds offered, or is about to
+		last      Plan // whose offers the Host holds, or is about to
+		known     bool // whether it does
 	)
 	defer func() {
 		stop()
@@ -95,19 +96,23 @@ func (p *Provider) Run(ctx context.Context, to Publisher) {
 	}()
 	publish := func() {
 		plan := p.replan()
-		if known && sameOffers(plan.Offers, offered) {
+		if known && sameOffers(plan.Offers, last.Offers) {
+			told := slices.Equal(plan.LeftOut, last.LeftOut)
+			if last = plan; !running && !told { // the Host holds all there is, and what is left out is news
+				p.report(Publication{Plan: plan})
+			}
 			return
 		}
 		if running {
 			stop()
 			<-published // superseded
 		}
-		offered, known = plan.Offers, true
+		last, known = plan, true
 		var attempt context.Context
 		attempt, cancel := context.WithCancel(ctx)
 		stop = cancel
 		running = true
-		go func() { published <- Publication{plan, to.Publish(attempt, plan.Offers)} }()
+		go func() { published <- Publication{Err: to.Publish(attempt, plan.Offers)} }()
 	}
 	publish()
 	for {
@@ -122,7 +127,7 @@ func (p *Provider) Run(ctx context.Context, to Publisher) {
 		case done := <-published:
 			running = false
 			stop()
-			known = done.Err == nil
+			known, done.Plan = done.Err == nil, last // what is left out may have changed meanwhile
 			p.report(done)
 		}
 	}
@@ -139,7 +144,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func sameOffers(a, b []hostclient.Offer) bool { return reflect.DeepEqual(a, b) }
+func sameOffers(a, b []hostclient.Offer) bool {
+	return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b))
+}
 
 func (p *Provider) report(done Publication) {
 	if done.Err != nil {

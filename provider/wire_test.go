@@ -369,6 +369,34 @@ func TestRepublishOnChange(t *testing.T) {
 	}
 }
 
+// A tool that cannot be offered changes no offer, and is named all the same.
+func TestLeftOutAloneIsTold(t *testing.T) {
+	bad := tool("demo", "odd")
+	bad.InputSchema = json.RawMessage(`{"type":"object","$ref":"https://example.org/x"}`)
+	for _, first := range []bool{true, false} {
+		tools := newFake()
+		if first {
+			tools.add(tool("demo", "one"), nil)
+		}
+		r := newRig(t, tools)
+		select { // the signal of what was there from the start
+		case <-tools.changed:
+		default:
+		}
+		tools.add(bad, nil)
+		p := r.await()
+		if p.Err != nil || len(p.Plan.LeftOut) != 1 || p.Plan.LeftOut[0].Tool != "odd" {
+			t.Errorf("with a tool that is offered %t: %+v", first, p)
+		}
+		tools.changed <- struct{}{} // nothing is new: nothing is told
+		select {
+		case p := <-r.published:
+			t.Errorf("told again: %+v", p)
+		case <-time.After(4 * settle):
+		}
+	}
+}
+
 func TestToolThatIsGone(t *testing.T) {
 	tools := newFake()
 	tools.add(tool("demo", "gone"), func(context.Context, CallRequest) (CallResult, error) {

@@ -3,6 +3,7 @@ package lineapp
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"askback/forms"
 	"askback/tui/draft"
@@ -35,9 +36,11 @@ func (a *app) ask(ctx context.Context, in hostview.Interaction) error {
 		err error
 	}
 	got := make(chan result, 1)
-	form := hostview.FormOf(in, forms.Line(a.host.Name()))
+	// Made here: the loop goes on changing what it is made of.
+	req := linemode.Request{Form: hostview.FormOf(in, forms.Line(a.host.Name())), Position: a.position(in.ID), Total: len(a.pending),
+		Earlier: maps.Clone(a.answers[in.ToolUseID])}
 	go func() {
-		r, err := a.lines.Ask(askCtx, a.o.Out, linemode.Request{Form: form, Position: a.position(in.ID), Total: len(a.pending), Earlier: a.answers[in.ToolUseID]})
+		r, err := a.lines.Ask(askCtx, a.o.Out, req)
 		got <- result{r, err}
 	}()
 	for {
