@@ -35,6 +35,9 @@ type Ask struct {
 // OriginNote is what a panel says of a request that came in an input_required result.
 const OriginNote = "your answer goes back as a retry of the original request"
 
+// ownRequest stands where a form of a call names the call.
+const ownRequest = "a request of its own"
+
 // Note is OriginNote for a round of a call, and "" for a legacy server's own request, whose answer is its response.
 func (a *Ask) Note() string {
 	if a.Origin.Pushed {

@@ -24,9 +24,13 @@ type Leg struct {
 	Request *Message
 	Reply   *Message   // nil while it is awaited
 	Notes   []*Message // progress, log messages and cancellation that belong to it
+	Pushes  []*Push    // of a legacy server, while this was the only call it worked on
 
 	round bool // the reply is input_required
 }
+
+// Push is a legacy server's own request, and the answer to it.
+type Push struct{ Request, Answer *Message }
 
 // Question is one entry of a round, with the answer that went back for it.
 type Question struct {

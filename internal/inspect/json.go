@@ -96,5 +96,8 @@ func Pretty(raw json.RawMessage) string {
 	return out.String()
 }
 
+// Text is the text of a JSON string, or "".
+func Text(raw json.RawMessage) string { return text(raw) }
+
 // Member is the value of an object's member, or nil.
 func Member(raw json.RawMessage, key string) json.RawMessage { return get(raw, key) }

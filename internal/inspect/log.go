@@ -27,6 +27,7 @@ type Log struct {
 	oldest int // index of the first message that may still have its Raw
 	byCall map[key]*Conversation
 	runs   map[uint64]*Conversation // by the Inspector's run
+	pushes map[wireID]*Push         // that wait, by id
 	asked  map[wireID]string        // the server's own requests that wait, by id: their methods
 	ids    map[wireID]legRef        // requests of calls, by id
 
@@ -48,7 +49,7 @@ type legRef struct {
 
 // NewLog returns an empty Log.
 func NewLog() *Log {
-	return &Log{maxMessages: MaxMessages, maxKept: MaxKept, maxRaw: MaxRaw, byCall: map[key]*Conversation{}, runs: map[uint64]*Conversation{}, asked: map[wireID]string{}, ids: map[wireID]legRef{}}
+	return &Log{maxMessages: MaxMessages, maxKept: MaxKept, maxRaw: MaxRaw, byCall: map[key]*Conversation{}, runs: map[uint64]*Conversation{}, pushes: map[wireID]*Push{}, asked: map[wireID]string{}, ids: map[wireID]legRef{}}
 }
 
 // Add takes the next message.
@@ -77,12 +78,17 @@ func (l *Log) relate(m *Message) {
 	switch {
 	case m.ID != "" && !m.Response && !m.Sent:
 		l.asked[r] = m.Method
+		l.pushed(r, m)
 	case m.answer():
 		r.sent = false
 		if m.Method == "" {
 			m.Method = l.asked[r]
 		}
 		delete(l.asked, r)
+		if p := l.pushes[r]; p != nil {
+			p.Answer = m
+			delete(l.pushes, r)
+		}
 	case m.ID != "" && !m.Response && m.Call != 0:
 		l.ids[r] = legRef{key{m.Server, m.Call}, m.Leg}
 	case m.Response && m.Call != 0:
@@ -90,6 +96,31 @@ func (l *Log) relate(m *Message) {
 		delete(l.ids, r)
 	case m.ID == "" && m.Call == 0 && m.Size < 64<<10:
 		l.relateNote(m)
+	}
+}
+
+// pushed puts a server's own request with the call that it interrupts, where only one can be meant.
+func (l *Log) pushed(r wireID, m *Message) {
+	switch m.Method {
+	case "elicitation/create", "sampling/createMessage", "roots/list":
+	default:
+		return
+	}
+	var open *Conversation
+	for _, c := range l.Conversations {
+		if c.Server != m.Server || c.Run == nil || !c.Run.Open() || len(c.Legs) == 0 {
+			continue
+		}
+		if open != nil {
+			return
+		}
+		open = c
+	}
+	if open != nil {
+		leg := open.Legs[len(open.Legs)-1]
+		p := &Push{Request: m}
+		leg.Pushes = append(leg.Pushes, p)
+		l.pushes[r] = p
 	}
 }
 

@@ -123,6 +123,9 @@ func (s *server) call(ctx context.Context, q Request, h mcpmgr.Handlers) (*mcpmg
 func (i *Inspector) handlers(s *server, run uint64) mcpmgr.Handlers {
 	h := mcpmgr.Handlers{
 		Form: func(ctx context.Context, q mcpmgr.FormRequest) (forms.Result, error) {
+			if q.Pushed {
+				q.Form.Requester.Source = ownRequest
+			}
 			a, err := i.ask(ctx, &Ask{Run: run, Kind: AskForm, Origin: q.Origin, Form: q})
 			return a.Result, err
 		},

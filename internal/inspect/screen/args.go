@@ -122,9 +122,9 @@ func readArguments(text string) (json.RawMessage, error) {
 	if err != nil {
 		if e, ok := err.(*strictjson.Error); ok && e.Offset > 0 {
 			before := text[:min(len(text), int(e.Offset))]
-			return nil, fmt.Errorf("line %d: %w", 1+strings.Count(before, "\n"), err)
+			return nil, fmt.Errorf("line %d: the text %w", 1+strings.Count(before, "\n"), err)
 		}
-		return nil, err
+		return nil, fmt.Errorf("the text %w", err)
 	}
 	if v.Kind() != strictjson.Object {
 		return nil, fmt.Errorf("arguments are one object: { … }")

@@ -10,6 +10,7 @@ import (
 
 	"askback/forms"
 	"askback/internal/inspect"
+	"askback/mcpmgr"
 )
 
 // convPage is one call as a conversation: its legs, what was asked and what was answered between them.
@@ -77,6 +78,12 @@ func (m *Model) signature(c *inspect.Conversation, w int) string {
 	n := 0
 	for _, l := range c.Legs {
 		n += len(l.Notes)
+		for _, p := range l.Pushes {
+			n++
+			if p.Answer != nil {
+				n++
+			}
+		}
 		if l.Reply != nil {
 			n++
 		}
@@ -124,7 +131,11 @@ func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
 		m.leg(c, i, l, say, &out)
 	}
 	if r := c.Run; r != nil && r.Err != nil {
-		out = append(out, convLine{m.th.Error.Render("failed ") + string(r.Err.Code), nil})
+		how := "failed " + string(r.Err.Code)
+		if r.Err.Code == mcpmgr.CodeCancelled {
+			how = "ended"
+		}
+		out = append(out, convLine{m.th.Error.Render(how), nil})
 		say(nil, "  "+m.th.Glyphs.Bar+" ", r.Err.Message)
 	}
 	return out
@@ -156,6 +167,9 @@ func (m *Model) leg(c *inspect.Conversation, i int, l *inspect.Leg, say func(*in
 			say(n, "  sent     ", n.Method)
 		}
 	}
+	for _, p := range l.Pushes {
+		m.pushRows(p, say)
+	}
 	r := l.Reply
 	switch {
 	case r == nil:
@@ -171,10 +185,26 @@ func (m *Model) leg(c *inspect.Conversation, i int, l *inspect.Leg, say func(*in
 	}
 }
 
+// pushRows lay out a legacy server's own request during a leg.
+func (m *Model) pushRows(p *inspect.Push, say func(*inspect.Message, string, string)) {
+	s := "by its own request: " + p.Request.Method
+	if text := inspect.Text(inspect.Member(inspect.Member(p.Request.Raw, "params"), "message")); text != "" {
+		s += ": " + text
+	}
+	say(p.Request, "  asked    ", s)
+	switch {
+	case p.Answer == nil:
+	case p.Answer.Failed:
+		say(p.Answer, "  answered ", "with an error: "+compact(errorOf(p.Answer)))
+	default:
+		say(p.Answer, "  answered ", compact(resultOf(p.Answer)))
+	}
+}
+
 // round lays out what a leg's reply asks and what went back for it.
 func (m *Model) round(c *inspect.Conversation, i int, l *inspect.Leg, say func(*inspect.Message, string, string)) {
 	qs := c.Questions(i)
-	say(l.Reply, "  reply    ", fmt.Sprintf("input_required, round %d of at most %d", l.N, inspect.Rounds))
+	say(l.Reply, "  reply    ", roundText(c, i))
 	if l.Reply.StateBytes >= 0 {
 		say(l.Reply, "  state    ", stateText(l.Reply))
 	}
@@ -193,6 +223,20 @@ func (m *Model) round(c *inspect.Conversation, i int, l *inspect.Leg, say func(*
 			say(c.Legs[i+1].Request, "  answered ", q.Key+": "+answerText(q))
 		}
 	}
+}
+
+// roundText numbers a round: legs that were sent again for another reason do not count.
+func roundText(c *inspect.Conversation, i int) string {
+	n := 0
+	for _, l := range c.Legs[:i+1] {
+		if l.InputRequired() {
+			n++
+		}
+	}
+	if n > inspect.Rounds {
+		return fmt.Sprintf("input_required, after %d rounds", inspect.Rounds)
+	}
+	return fmt.Sprintf("input_required, round %d of at most %d", n, inspect.Rounds)
 }
 
 // stateText says all that is known of a message's requestState: its size, and whether it came back as it was.

@@ -18,7 +18,7 @@ var sizes = [][2]int{{40, 12}, {80, 24}, {120, 40}}
 // film is a sequence of frames under one golden.
 type film struct {
 	*rig
-	out  strings.Builder
+	out strings.Builder
 }
 
 func (f *film) shot(name string) {
@@ -51,6 +51,14 @@ func (f *film) open() {
 	}
 }
 
+// begin opens the form without a frame.
+func (f *film) begin() {
+	f.t.Helper()
+	if strings.Contains(f.frame(), "open the form") {
+		f.press("enter")
+	}
+}
+
 func legacy(o *inspect.Options) { o.Servers[0].Protocol = config.Legacy }
 
 var films = []struct {
@@ -70,14 +78,16 @@ var films = []struct {
 	}},
 	{"declined", demoServer, nil, func(f *film) {
 		f.tool("mrtr_confirm")
-		f.press("enter", "ctrl+x", "y")
+		f.begin()
+		f.press("ctrl+x", "y")
 		f.shot("done")
 	}},
 	{"two_step", demoServer, nil, func(f *film) {
 		f.tool("mrtr_two_step")
-		f.press("enter", "one", "ctrl+s", "s")
+		f.begin()
+		f.press("one", "ctrl+s", "s")
 		f.open()
-		f.press("ctrl+s", "s")
+		f.press("two", "ctrl+s", "s")
 		f.shot("done")
 	}},
 	{"sample", demoServer, nil, func(f *film) {
@@ -103,7 +113,8 @@ var films = []struct {
 	}},
 	{"edge", demoServer, nil, func(f *film) {
 		f.tool("mrtr_edge")
-		f.press("enter", "y", "s")
+		f.begin()
+		f.press("y", "s")
 		f.shot("pause")
 		time.Sleep(time.Second)
 		f.settle()
@@ -112,13 +123,15 @@ var films = []struct {
 	{"loop", demoServer, nil, func(f *film) {
 		f.tool("mrtr_loop")
 		for range inspect.Rounds {
-			f.press("enter", "y", "s")
+			f.begin()
+			f.press("y", "s")
 		}
 		f.shot("failed")
 	}},
 	{"aborted", demoServer, nil, func(f *film) {
 		f.tool("mrtr_confirm")
-		f.press("enter", "ctrl+c")
+		f.begin()
+		f.press("ctrl+c")
 		f.shot("once")
 		f.press("ctrl+c")
 		f.shot("twice")
@@ -162,7 +175,8 @@ var films = []struct {
 		f.press("enter", "r", "ctrl+t")
 		f.shot("completion")
 		f.press("enter", "ctrl+s")
-		f.press("enter", "down", "ctrl+s", "ctrl+f")
+		f.begin()
+		f.press("down", "ctrl+f")
 		f.shot("left")
 		f.press("esc", "4")
 		f.shot("resources")

@@ -72,6 +72,10 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 				return nil
 			}
 		}
+		if len(s) == 1 && s >= "1" && s <= "7" && !typing(p) {
+			m.stack = nil
+			return m.show(int(s[0] - '1'))
+		}
 		return p.key(k, m)
 	}
 	t := m.tabs[m.tab]
@@ -96,6 +100,17 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return t.key(k, m)
 	}
 	return nil
+}
+
+// typing says whether a page takes digits as text, or must be answered before anything else.
+func typing(p page) bool {
+	switch p := p.(type) {
+	case *formArgs, *jsonArgs, *textArgs, *confirm:
+		return true
+	case *messagePage:
+		return p.searching
+	}
+	return false
 }
 
 // show goes to a list, and asks for it where nobody has yet.

@@ -48,10 +48,6 @@ func (p *messagePage) title(m *Model) string {
 	if c := m.log.Conversation(msg); c != nil && msg.Call != 0 {
 		parts = append(parts, fmt.Sprintf("leg %d of %d", msg.Leg, len(c.Legs)))
 	}
-	parts = append(parts, size(msg.Size))
-	if msg.StateBytes >= 0 {
-		parts = append(parts, "state "+stateText(msg))
-	}
 	return strings.Join(parts, " · ")
 }
 
@@ -143,10 +139,13 @@ func (p *messagePage) layout(w int) {
 func (p *messagePage) rows(m *Model, w, h int) []string {
 	p.layout(w)
 	var head []string
+	for _, r := range wrap(p.about(m), w-1) {
+		head = append(head, m.th.Dim.Render(" "+r))
+	}
 	if p.searching {
 		head = append(head, m.th.Focus.Render("/ ")+p.search.view(w-4))
-		h--
 	}
+	h = max(1, h-len(head))
 	top := max(0, min(p.top, len(p.cache)-h))
 	rows, _ := p.cut(p.cache, h)
 	out := make([]string, len(rows))
@@ -158,6 +157,16 @@ func (p *messagePage) rows(m *Model, w, h int) []string {
 		out[i] = bar + " " + r
 	}
 	return append(head, out...)
+}
+
+// about is what is known of the message beside its text.
+func (p *messagePage) about(m *Model) string {
+	dot := " " + m.th.Glyphs.Dot + " "
+	s := p.msg.Time.Format("15:04:05.000") + dot + forms.Line(p.msg.Server) + dot + size(p.msg.Size)
+	if p.msg.StateBytes >= 0 {
+		s += dot + "state " + stateText(p.msg)
+	}
+	return s
 }
 
 func (p *messagePage) hints(*Model) []hint {

@@ -46,6 +46,9 @@ func (s *messages) row(m *Model, i, w int) string {
 		arrow = "→"
 	}
 	lead := arrow + " "
+	if w < 60 && msg.ID != "" {
+		lead += clip(forms.Line(msg.ID), 6) + " "
+	}
 	if w >= 60 {
 		lead = m.th.Dim.Render(msg.Time.Format("15:04:05.000")) + " " + lead
 		if len(m.ins.Names()) > 1 {

@@ -154,7 +154,11 @@ func (p *samplingPanel) view(m *Model) string {
 		return frame(head, body, m.th.Strong.Render(strings.TrimSpace("this is what is sent "+where)),
 			[]hint{{"s", "send"}, {"e", "edit"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}}, m)
 	case samplingRejecting:
-		return frame(head, []string{"", m.th.Strong.Render("Reject, and let the call fail?"), "Nothing is sent to the server.", "",
+		what := "Nothing is sent to the server."
+		if p.a.Origin.Pushed {
+			what = "The server gets an error."
+		}
+		return frame(head, []string{"", m.th.Strong.Render("Reject, and let the call fail?"), what, "",
 			"y       reject", "n, esc  go back"}, m.th.Dim.Render("nothing is sent yet"), []hint{{"y", "reject"}, {"n", "back"}}, m)
 	}
 	var rows []string

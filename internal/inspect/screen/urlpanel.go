@@ -36,6 +36,7 @@ type urlPanel struct {
 	deny    forms.Action // what confirming asks about
 	since   time.Time
 	status  string
+	problem string // what became of the browser
 	read    bool // the end of the panel was on screen
 	scroller
 	w, h int
@@ -107,12 +108,13 @@ func (p *urlPanel) agree(s string, m *Model) tea.Cmd {
 
 // opened says what became of the browser. The consent stays pending: only the person knows whether a page was seen.
 func (p *urlPanel) opened(err error) {
-	p.stage = urlAgreed
+	p.stage, p.problem = urlAgreed, ""
 	switch {
 	case errors.Is(err, inspect.ErrNoBrowser):
-		p.status = "$BROWSER names none: copy the address and open it yourself"
+		p.status = "no $BROWSER: copy the address and open it yourself"
 	case err != nil:
-		p.status = "not opened (" + forms.Line(err.Error()) + "): copy the address and open it yourself"
+		p.status = "copy the address and open it yourself"
+		p.problem = "not opened: " + err.Error()
 	default:
 		p.status = "opened by $BROWSER"
 	}
@@ -170,6 +172,11 @@ func (p *urlPanel) body(m *Model) []string {
 	for _, s := range p.address.Warnings {
 		for i, r := range wrap(forms.Line(s), p.w-3) {
 			out = append(out, m.th.Loud.Render(mark(i))+" "+r)
+		}
+	}
+	if p.problem != "" {
+		for i, r := range wrap(forms.Line(p.problem), p.w-3) {
+			out = append(out, m.th.Error.Render(mark(i))+" "+r)
 		}
 	}
 	if p.address.Refused != "" {
