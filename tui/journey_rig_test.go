@@ -278,6 +278,13 @@ func (s *surface) see(texts ...string) *surface {
 	return s
 }
 
+// within says whether a text comes on screen in time.
+func (s *surface) within(d time.Duration, want string) bool {
+	ctx, cancel := context.WithTimeout(s.t.Context(), d)
+	defer cancel()
+	return s.screen.WaitText(ctx, want) == nil
+}
+
 func (s *surface) gone(texts ...string) *surface {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
