@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -84,13 +85,39 @@ func (g *globals) approve(path string, data []byte, f *config.File) error {
 	w := g.env.stderr
 	fmt.Fprintf(w, "%s in this folder was not used before, or has changed. It starts or talks to:\n", path)
 	for _, s := range f.Servers {
-		fmt.Fprintf(w, "  %s: %s\n", forms.Line(s.Name), forms.Line(s.Describe()))
+		fmt.Fprintf(w, "  %s\n", forms.Line(s.Describe()))
 	}
 	fmt.Fprint(w, "Run them from now on? [y/N] ")
-	if yes, err := readYes(g.env.stdin); err != nil || !yes {
+	yes, err := g.askYes()
+	if errors.Is(err, errSignal) {
+		fmt.Fprintln(w)
+		return err
+	}
+	if err != nil || !yes {
 		return usagef(fmt.Errorf("%s was not approved: nothing was started", path))
 	}
 	return store.add(abs, hash)
+}
+
+// askYes reads the answer to a question. A signal ends the question, whatever else listens to it.
+func (g *globals) askYes() (bool, error) {
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	type answer struct {
+		yes bool
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() { // a read of a terminal cannot be called off: it ends with the line, or with the program, which a signal ends
+		yes, err := readYes(g.env.stdin)
+		got <- answer{yes, err}
+	}()
+	select {
+	case a := <-got:
+		return a.yes, a.err
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
+	}
 }
 
 // readYes reads one line, byte by byte: what follows belongs to the program that reads the terminal next.
