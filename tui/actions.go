@@ -49,6 +49,13 @@ func (m *Model) act(a action) tea.Cmd {
 			return m.request(func() tea.Msg { return reloadedFrom(r.Reload(m.ctx)) })
 		}
 		m.notice = "no file names these servers"
+	case doRetry:
+		r, ok := m.backend.(hostview.Retrier)
+		if !ok {
+			return nil
+		}
+		m.notice = "trying again"
+		return m.request(func() tea.Msg { r.Retry(); return done{} })
 	case doStop:
 		return m.stopTurn()
 	case doQuit:
@@ -118,6 +125,10 @@ func (m *Model) send(text string) tea.Cmd {
 		return nil
 	case m.links[hostview.LinkView].State != hostview.StateReady:
 		m.notice = "the Host is not reachable now"
+		return nil
+	case len(text) > maxTurnText:
+		m.notice = "a text has at most 48 KiB; this one has " + size(len(text))
+		m.keepText(text)
 		return nil
 	case m.running():
 		m.notice = "a Turn is running; ctrl+c twice stops it"

@@ -679,6 +679,27 @@ func TestServersAndHost(t *testing.T) {
 	d.want(`one\x1b[2Jtwo`).press("esc")
 }
 
+func TestRetry(t *testing.T) {
+	d := connected(t, 80, 24)
+	d.press("ctrl+o", "r")
+	if d.host.count("retry") != 0 {
+		t.Error("it tried again with a ready connection")
+	}
+	d.tell(hostview.Connection{Link: hostview.LinkView, State: hostview.StateRefused, Detail: "the token is wrong"})
+	d.want("refused: the token is wrong").press("r").want("trying again")
+	if d.host.count("retry") != 1 {
+		t.Errorf("calls: %v", d.host.calls)
+	}
+}
+
+func TestTextOverTheLimit(t *testing.T) {
+	d := connected(t, 80, 24)
+	d.paste(strings.Repeat("漢", 20<<10)).press("enter").want("at most 48 KiB")
+	if d.host.count("start") != 0 {
+		t.Error("sent")
+	}
+}
+
 func TestTranscriptStates(t *testing.T) {
 	d := calling(t, 80, 24)
 	result := func(text string, failed, uncertain bool) {

@@ -46,6 +46,7 @@ type (
 	doRestart struct{ server string }        // restart a server
 	doReload  struct{}                       // read the configuration again
 	doStop    struct{}                       // stop the open Turn
+	doRetry   struct{}                       // connect again now
 	doQuit    struct{}                       // leave, without asking again
 	doThen    struct{ first, second action } // both, in order
 	doArgs    struct {
@@ -67,6 +68,7 @@ func (doSend) action()    {}
 func (doRestart) action() {}
 func (doReload) action()  {}
 func (doStop) action()    {}
+func (doRetry) action()   {}
 func (doQuit) action()    {}
 func (doThen) action()    {}
 func (doArgs) action()    {}

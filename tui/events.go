@@ -157,6 +157,14 @@ func (b *HostBackend) connection(l hostview.Link, c hostclient.Connection) hostv
 	return out
 }
 
+// Retry implements hostview.Retrier.
+func (b *HostBackend) Retry() {
+	b.o.View.Retry()
+	if b.o.Provider != nil {
+		b.o.Provider.Retry()
+	}
+}
+
 func (b *HostBackend) relist() {
 	select {
 	case b.refresh <- struct{}{}:

@@ -55,6 +55,8 @@ func (f *fakeHost) Run(ctx context.Context, send func(hostview.Event)) error {
 	return nil
 }
 
+func (f *fakeHost) Retry() { _ = f.call("retry", "") }
+
 func (f *fakeHost) Open(ctx context.Context, id string) error  { return f.call("open", id) }
 func (f *fakeHost) Older(ctx context.Context, id string) error { return f.call("older", id) }
 

@@ -28,7 +28,7 @@ var bindings = []binding{
 	{"screens", "ctrl+t", "tools: type to filter, enter asks for arguments, ctrl+r takes raw JSON"},
 	{"screens", "ctrl+g", "sessions: enter opens, ctrl+t creates, ctrl+x removes"},
 	{"screens", "ctrl+r", "servers: state, error, last lines of stderr, r restarts"},
-	{"screens", "ctrl+o", "Host"},
+	{"screens", "ctrl+o", "Host: both connections; r connects again now"},
 	{"screens", "ctrl+y", "log"},
 	{"form", "enter, tab", "next field; enter on a select takes the row under the cursor"},
 	{"form", "shift+tab", "field before"},

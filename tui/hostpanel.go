@@ -21,6 +21,12 @@ func (p *hostpanel) key(k tea.KeyMsg, v view) action {
 	switch k.String() {
 	case "esc", "q", "enter", "ctrl+o", "ctrl+c":
 		return doClose{}
+	case "r":
+		for _, l := range v.m.links {
+			if l.State != hostview.StateReady {
+				return doRetry{}
+			}
+		}
 	}
 	return nil
 }
@@ -95,4 +101,6 @@ func linkText(c hostview.Connection, v view) string {
 	return text
 }
 
-func (p *hostpanel) hints() []hint { return []hint{{"esc", "back"}, {"up/down", "scroll"}} }
+func (p *hostpanel) hints() []hint {
+	return []hint{{"esc", "back"}, {"up/down", "scroll"}, {"r", "connect again now"}}
+}

@@ -50,6 +50,9 @@ type Interactions interface {
 	Answer(ctx context.Context, in Interaction, a Answer) (Outcome, error)
 }
 
+// A Retrier is a Backend that can be told to connect again now, also after a refusal. Retry does not wait.
+type Retrier interface{ Retry() }
+
 // Servers is what the terminal shows of its own MCP servers. It is nil where none run here.
 type Servers interface {
 	// Servers returns the state of every configured server, in configuration order. It does not block.
