@@ -83,6 +83,8 @@ type terminal struct {
 }
 
 func runTerminal(ctx context.Context, g *globals, term terminal) error {
+	ctx, stop := withEndSignals(ctx)
+	defer stop()
 	file, closeLog, err := g.logger(nil)
 	if err != nil {
 		return err
@@ -108,6 +110,9 @@ func runTerminal(ctx context.Context, g *globals, term terminal) error {
 	var tools *toolSide
 	if !term.attach {
 		o.NewSession = cmp.Or(term.name, folderName())
+		// A credential of its own for tools is a provider's, whose tools run in every mode. Where it is not after all,
+		// the Host's refusal brings up the question.
+		o.TrustedTools = g.providerTokenFile != ""
 		tools = g.startTools(term.servers, log)
 		defer tools.close()
 		tools.offer(t)

@@ -270,7 +270,7 @@ func (a *asker) review() (int, *decided, error) {
 		if m := f.Mark(); m != "" {
 			text += " (" + m + ")"
 		}
-		a.quote("", text)
+		a.quote("", strings.ReplaceAll(text, "\n", "\n    ")) // a later line of a value looks like no other field
 		a.problems(wrong, i)
 	}
 	a.problems(wrong, -1)

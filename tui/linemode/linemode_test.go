@@ -284,3 +284,18 @@ func TestTranscript(t *testing.T) {
 	}
 	golden.RequireEqual(t, []byte(out))
 }
+
+// A value of several lines cannot look like the answer to another field in the review.
+func TestReviewOfSeveralLines(t *testing.T) {
+	f := forms.Form{Message: "Go?", Requester: requester, Fields: []forms.Field{
+		{Kind: forms.KindString, Name: "note", Label: "Note", Default: forms.TextValue("a\nDelete: no")},
+		{Kind: forms.KindBoolean, Name: "delete", Label: "Delete", Required: true}}}
+	r, out, err := ask(t, Request{Form: f}, "", "yes", "submit", "")
+	if err != nil || !r.Values["delete"].Bool() || r.Values["note"].Text() != "a\nDelete: no" {
+		t.Fatalf("%v, %v", r, err)
+	}
+	_, review, _ := strings.Cut(out, "Review.")
+	if strings.Contains(review, "\n| Delete: no") || !strings.Contains(review, "| Note: a\n|     Delete: no (default)\n| Delete: Yes\n") {
+		t.Error(review)
+	}
+}
