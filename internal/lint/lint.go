@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"askback/forms"
 	"askback/internal/strictjson"
@@ -179,8 +180,8 @@ func readResult(v, requests strictjson.Value) *Report {
 	case !ok:
 	case state.Kind() != strictjson.String:
 		refuse("requestState", "must be a string")
-	case len(state.Raw()) > maxState:
-		refuse("requestState", "is %d bytes, at most %d are allowed", len(state.Raw()), maxState)
+	case len(stateText(state)) > maxState:
+		refuse("requestState", "is %d bytes, at most %d are allowed", len(stateText(state)), maxState)
 	}
 	if len(r.Problems) > 0 {
 		return r
@@ -224,14 +225,49 @@ func readEntry(v strictjson.Value) Request {
 	return readRequest(params)
 }
 
-// reflects reports whether a request holds the state.
+// stateText is a state as it is meant; one with half a surrogate pair, which no text can hold, as it is written.
+func stateText(state strictjson.Value) string {
+	if text, err := state.Text(); err == nil {
+		return text
+	}
+	raw := state.Raw()
+	return string(raw[1 : len(raw)-1])
+}
+
+// reflects reports whether a request holds the state, as it is written or as it is meant.
 func reflects(entry, state strictjson.Value) bool {
 	const shortest = 16
-	text := state.Raw()
-	if len(text) < shortest+2 {
+	if state.Kind() != strictjson.String {
 		return false
 	}
-	return bytes.Contains(entry.Raw(), text[1:len(text)-1])
+	raw := state.Raw()
+	if raw = raw[1 : len(raw)-1]; len(raw) >= shortest && bytes.Contains(entry.Raw(), raw) {
+		return true
+	}
+	text := stateText(state)
+	return len(text) >= shortest && holds(entry, text)
+}
+
+// holds reports whether a key or a text in v holds text.
+func holds(v strictjson.Value, text string) bool {
+	switch v.Kind() {
+	case strictjson.String:
+		s, err := v.Text()
+		return err == nil && strings.Contains(s, text)
+	case strictjson.Object:
+		for key, val := range v.Members() {
+			if strings.Contains(key, text) || holds(val, text) {
+				return true
+			}
+		}
+	case strictjson.Array:
+		for e := range v.Elements() {
+			if holds(e, text) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // resultWarnings are about the result around a request.

@@ -140,6 +140,7 @@ func TestResultProblems(t *testing.T) {
 		{"state number", `{"inputRequests":{},"requestState":5}`, "must be a string"},
 		{"state too large", `{"inputRequests":{},"requestState":"` + strings.Repeat("x", 17<<10) + `"}`, "at most 16384"},
 		{"state in a form", `{"inputRequests":{"a":` + strings.Replace(entry, `"m"`, `"see opaque-server-state"`, 1) + `},"requestState":"opaque-server-state"}`, "stands in the form"},
+		{"state in a form, spelt otherwise", `{"inputRequests":{"a":` + strings.Replace(entry, `"m"`, `"see opaque-server-state"`, 1) + `},"requestState":"\u006fpaque-server-state"}`, "stands in the form"},
 		{"entry no object", `{"inputRequests":{"a":1}}`, "must be an object with method and params"},
 		{"roots", `{"inputRequests":{"a":{"method":"roots/list"}}}`, `must be "elicitation/create"`},
 		{"no params", `{"inputRequests":{"a":{"method":"elicitation/create"}}}`, "must be an object"},
@@ -157,6 +158,12 @@ func TestResultProblems(t *testing.T) {
 				t.Errorf("OK %v\n%s\n%s", r.OK(), r.Text(), r.JSON())
 			}
 		})
+	}
+	for name, state := range map[string]string{"16 KiB": strings.Repeat("x", 16<<10), "16 KiB in escapes": strings.Repeat(`\u0001`, 16<<10), "a word": "m"} {
+		in := `{"resultType":"input_required","inputRequests":{"a":` + entry + `},"requestState":"` + state + `"}`
+		if r, err := Read([]byte(in)); err != nil || !r.OK() {
+			t.Errorf("a state of %s: %v", name, err)
+		}
 	}
 	lone := `{"resultType":"input_required","inputRequests":{"a":` + entry + `},"requestState":"\ud800"}`
 	if r, err := Read([]byte(lone)); err != nil || !r.OK() {
