@@ -7,14 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
-
-// errSignal is the cause of a context that a signal ended.
-var errSignal = errors.New("stopped by a signal")
 
 // env is the world as a command sees it, so that tests can give it another.
 type env struct {
@@ -104,22 +99,6 @@ func genericCode(err error) string {
 		return "cancelled"
 	}
 	return "failed"
-}
-
-// withSignals ends the context at SIGINT, SIGTERM and SIGHUP, with errSignal as its cause.
-func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(parent)
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		select {
-		case s := <-ch:
-			cancel(fmt.Errorf("%w: %v", errSignal, s))
-		case <-ctx.Done():
-		}
-		signal.Stop(ch)
-	}()
-	return ctx, func() { cancel(context.Canceled) }
 }
 
 // usageArgs makes cobra's complaint about arguments a usage error.

@@ -1,0 +1,58 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// errSignal is the cause of a context that a signal ended.
+var errSignal = errors.New("stopped by a signal")
+
+// withSignals ends the context at SIGINT, SIGTERM and SIGHUP, with errSignal as its cause. A lost terminal sends
+// more than one SIGHUP, from the kernel and from the shell, so a further one changes nothing while the command ends.
+// A second SIGINT or SIGTERM ends the process at once. The returned function comes last, when all has been ended.
+func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	stop := onSignals(func(s os.Signal) { cancel(fmt.Errorf("%w: %v", errSignal, s)) },
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	return ctx, func() { stop(); cancel(context.Canceled) }
+}
+
+// withEndSignals is withSignals for a terminal UI, where SIGINT is a key and the UI tells itself how it ended.
+func withEndSignals(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	stop := onSignals(func(os.Signal) { cancel() }, syscall.SIGTERM, syscall.SIGHUP)
+	return ctx, func() { stop(); cancel() }
+}
+
+// onSignals calls end with the first of the signals, and keeps the process alive through what may follow it.
+func onSignals(end func(os.Signal), sigs ...os.Signal) (stop func()) {
+	ch, done, ended := make(chan os.Signal, 4), make(chan struct{}), make(chan struct{})
+	signal.Notify(ch, sigs...)
+	go func() {
+		defer close(ended)
+		for first := true; ; first = false {
+			select {
+			case s := <-ch:
+				switch {
+				case first:
+					end(s)
+				case s != syscall.SIGHUP:
+					signal.Reset(s)
+					_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(done)
+		<-ended
+	}
+}
