@@ -124,6 +124,12 @@ func ac09(t T) {
 			m.closedAs(in, protocol.ClosedProviderDisconnected)
 			p.see("the provider of the tool was lost", "Project name: ask")
 			m.clean(1, session)
+			p.ready()
+			p.press("\x1b")
+			p.see("servers 1/1")
+			p.enter("/call demo/plain {}") // the connection is back, and nothing else was called
+			p.see("hello")
+			m.clean(2, session)
 		})
 	})
 	for name, sig := range map[string]syscall.Signal{"host_kill": syscall.SIGKILL, "host_sigterm": syscall.SIGTERM} {

@@ -32,6 +32,7 @@ type plainServer struct {
 }
 
 func (s *plainServer) start(t T, modern bool) string {
+	tamper := tamperOf(t)
 	srv := mcp.NewServer(&mcp.Implementation{Name: "plain", Version: "1"}, nil)
 	mcp.AddTool(srv, &mcp.Tool{Name: "text"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "a\u2028b \x1b[31m"}, &mcp.ImageContent{Data: []byte{1, 2}, MIMEType: "image/png"},
@@ -53,8 +54,14 @@ func (s *plainServer) start(t T, modern bool) string {
 	hs := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if bytes.Contains(body, []byte(`"tools/call"`)) {
+			heard := [][]byte{body}
+			if tamper != nil {
+				heard = tamper(body)
+			}
 			s.mu.Lock()
-			s.calls = append(s.calls, string(body))
+			for _, b := range heard {
+				s.calls = append(s.calls, string(b))
+			}
 			s.mu.Unlock()
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -182,6 +189,7 @@ func ac13(t T) {
 	}
 	t.Run("input_required_on_legacy", func(t T) {
 		s := peer.New(peer.Round(`"s"`, peer.Form("k", "v")), peer.Done)
+		s.Tamper = tamperOf(t)
 		m := mcpmgr.New(mcpmgr.Options{Name: "acceptance", Version: "1"})
 		defer m.Close()
 		m.Apply([]config.Server{{Name: "peer", Transport: config.HTTP, URL: s.StartLegacy(t), Protocol: config.Legacy}})

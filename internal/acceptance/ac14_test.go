@@ -87,7 +87,6 @@ func ac14(t T) {
 				t.Run(transport, func(t T) {
 					t.Parallel()
 					h := newHome(t)
-					h.env = append(h.env, faultOf(t)...)
 					stop := func() {}
 					if transport == "stdio" {
 						h.demoConfig()
@@ -116,7 +115,7 @@ func throughTerminal(h *home) {
 	var script strings.Builder
 	script.WriteString("run --config demo.json\nsize 100x40\nwait \"servers 1/1\"\n")
 	for _, s := range surfaces {
-		script.WriteString("type " + jsonOf(h.t, "/call demo/"+s.call+" "+s.args) + "\nkey enter\nwait-form\nwait 500ms\n")
+		script.WriteString("paste " + jsonOf(h.t, "/call demo/"+s.call+" "+s.args) + "\nkey enter\nwait-form\nwait 500ms\n")
 		script.WriteString(s.keys + "\nwait " + jsonOf(h.t, s.shows) + "\n")
 	}
 	script.WriteString("wait 500ms\nkey ctrl+q\nexpect-exit 0\n")

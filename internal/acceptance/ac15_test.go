@@ -86,6 +86,7 @@ func ac15(t T) {
 	t.Run("legacy_after_fallback", func(t T) {
 		r := start(t, rigOptions{})
 		s := peer.New(peer.Done)
+		s.Tamper = tamperOf(t)
 		r.peers = append(r.peers, config.Server{Name: "old", Transport: config.HTTP, URL: s.StartLegacy(t), Protocol: config.Auto})
 		r.mgr.Apply(append([]config.Server{r.server()}, r.peers...))
 		if err := r.mgr.Wait(r.ctx(), "old"); err != nil {

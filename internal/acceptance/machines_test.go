@@ -44,9 +44,9 @@ func startMachines(t T) *machines {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var alter func(frame) []string
-	if f := t.Fault(); f != nil {
-		alter = f.frames
+	var alter func(*relay, frame) []string
+	if f := t.Fault(); f != nil && f.frames != nil {
+		alter = f.frames()
 	}
 	m.relay = startRelay(l, "wss://"+m.listen+"/runtime-host", overTLS(t, ca), map[string]string{tokens["client"]: asView, tokens["provider"]: asProvider}, alter)
 	t.Cleanup(m.relay.close)

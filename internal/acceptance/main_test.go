@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -24,7 +25,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	if len(os.Args) == 4 && os.Args[1] == "demo-server" && os.Getenv(tamperBy) != "" {
+		os.Setenv(recordTo, os.Args[3])
+		os.Setenv(serveAs, "stdio")
+	} else if os.Getenv(asProgram) != "" {
 		os.Exit(app.Main(os.Args[1:]))
 	}
 	if mode := os.Getenv(serveAs); mode != "" {
@@ -34,6 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	flag.Set("test.parallel", "8") // tests of programs and screens mostly wait
 	goleak.VerifyTestMain(m)
 }
 
@@ -48,7 +53,7 @@ func serve(mode string) error {
 	if script, ok := reflecting[mode]; ok {
 		return giveBack(script, f)
 	}
-	s := demo.New(demo.Options{Version: "test", Record: f, JSONBodies: mode == "http_json"})
+	s := demo.New(demo.Options{Version: "test", Record: tampering(f), JSONBodies: mode == "http_json"})
 	if mode == "stdio" {
 		return s.ServeStdio(ctx, os.Stdin, os.Stdout)
 	}

@@ -66,7 +66,7 @@ func (h *home) write(name, content string) string {
 // demoConfig is a configuration of the demo server, which records to record.jsonl.
 func (h *home) demoConfig(flags ...string) string {
 	entry := map[string]any{"command": os.Args[0], "args": append([]string{"demo-server", "--record", h.path("record.jsonl")}, flags...),
-		"env": map[string]string{asProgram: "1", "GORACE": "atexit_sleep_ms=0"}}
+		"env": map[string]string{asProgram: "1", "GORACE": "atexit_sleep_ms=0", tamperBy: tamperName(h.t)}}
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"demo": entry}})
 	if err != nil {
 		h.t.Fatal(err)

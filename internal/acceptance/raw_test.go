@@ -27,7 +27,7 @@ type rawProvider struct {
 // rawProvide connects a hand-made provider that offers hand/ask, and waits until the Host holds it.
 func (r *rig) rawProvide(instance string) *rawProvider {
 	r.t.Helper()
-	d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.listener.Dial(ctx) }}
+	d := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dial(ctx) }}
 	ws, _, err := d.Dial("ws://host/runtime-host", http.Header{"Authorization": {"Bearer " + r.provider}})
 	if err != nil {
 		r.t.Fatal(err)

@@ -27,20 +27,22 @@ var reflecting = map[string][]string{
 	"form": {peer.Round(`"` + stateOne + `"`), peer.Round(`"`+stateTwoRaw+`"`, strings.Replace(peer.Form("k", "v"), "Please", "Please "+stateOne, 1)), peer.Done},
 }
 
-// tellAnswers makes such a server write to its stderr what a person typed.
+// tellAnswers makes such a server say what a person typed, on its stderr and in its result.
 const tellAnswers = "ASKBACK_ACCEPTANCE_TELL"
 
 // giveBack is such a server as a process: it says each state on its stderr and records what it was sent.
 func giveBack(script []string, record io.Writer) error {
-	return peer.New(script...).ServeStdio(os.Stdin, os.Stdout, func(line []byte, c peer.Call) {
+	s := peer.New(script...)
+	return s.ServeStdio(os.Stdin, os.Stdout, func(line []byte, c peer.Call) {
 		fmt.Fprintf(record, "%s\n", line)
 		if c.RequestState != nil {
 			var text string
 			json.Unmarshal(c.RequestState, &text)
 			fmt.Fprintf(os.Stderr, "debug: state %s is %s.\n", c.RequestState, text)
 		}
-		if os.Getenv(tellAnswers) != "" {
+		if os.Getenv(tellAnswers) != "" && c.InputResponses != nil {
 			fmt.Fprintf(os.Stderr, "debug: answers %s\n", c.InputResponses)
+			s.Rewrite("done ", "done "+strings.ReplaceAll(string(c.InputResponses), `"`, ` `))
 		}
 	})
 }

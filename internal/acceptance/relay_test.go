@@ -31,7 +31,7 @@ type relay struct {
 	back  websocket.Dialer
 	url   string
 	roles map[string]string // by token
-	alter func(frame) []string
+	alter func(*relay, frame) []string
 	srv   *http.Server
 	ended sync.WaitGroup
 
@@ -50,7 +50,7 @@ type pair struct {
 const relayBuffer = 256 << 10
 
 // startRelay serves a relay on front to the Host at url, until it is closed.
-func startRelay(front net.Listener, url string, dial websocket.Dialer, roles map[string]string, alter func(frame) []string) *relay {
+func startRelay(front net.Listener, url string, dial websocket.Dialer, roles map[string]string, alter func(*relay, frame) []string) *relay {
 	dial.ReadBufferSize, dial.WriteBufferSize = relayBuffer, relayBuffer
 	r := &relay{front: front, back: dial, url: url, roles: roles, alter: alter, pairs: map[*pair]struct{}{}, away: map[string]bool{}}
 	r.srv = &http.Server{Handler: r}
@@ -123,7 +123,7 @@ func (r *relay) pump(p *pair, from, to *websocket.Conn, up bool) {
 		}
 		out := []string{string(data)}
 		if r.alter != nil {
-			out = r.alter(frame{p.role, up, string(data)})
+			out = r.alter(r, frame{p.role, up, string(data)})
 		}
 		for _, text := range out {
 			r.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"askback/forms"
@@ -54,6 +55,9 @@ type rig struct {
 	stop context.CancelFunc
 	ran  chan struct{}
 	seen []hostclient.Event
+	busy atomic.Int64 // calls at the manager
+
+	relay *relay // between the clients and the Host, where something there is broken
 }
 
 type rigOptions struct {
@@ -88,18 +92,32 @@ func (r *rig) startHost() {
 	if r.opts.host != nil {
 		r.opts.host(&o)
 	}
+	if f := r.t.Fault(); f != nil && f.host != nil {
+		f.host(&o)
+	}
 	h, err := host.Open(o)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.host, r.listener, r.served = h, memnet.Listen("host"), make(chan error, 1)
 	go func() { r.served <- h.Serve(r.listener) }()
+	if f := r.t.Fault(); f != nil && f.frames != nil {
+		r.relay = startRelay(memnet.Listen("relay"), "ws://host/runtime-host", overMemory(r.listener.Dial), map[string]string{r.client: asView, r.provider: asProvider}, f.frames())
+	}
+}
+
+// dial is the way to the Host.
+func (r *rig) dial(ctx context.Context) (net.Conn, error) {
+	if r.relay != nil {
+		return r.relay.front.(*memnet.Listener).Dial(ctx)
+	}
+	return r.listener.Dial(ctx)
 }
 
 func (r *rig) options(token string) hostclient.Options {
 	return hostclient.Options{URL: "ws://host", InstanceID: "acceptance", Dialects: r.opts.dialects,
 		Token:   func() (string, error) { return token, nil },
-		NetDial: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.listener.Dial(ctx) }}
+		NetDial: func(ctx context.Context, _, _ string) (net.Conn, error) { return r.dial(ctx) }}
 }
 
 func (r *rig) startTools() {
@@ -107,6 +125,9 @@ func (r *rig) startTools() {
 	mo := mcpmgr.Options{Name: "acceptance", Version: "1", Rounds: r.opts.rounds, OnChange: changed.Notify, StatePause: time.Millisecond}
 	if r.opts.manager != nil {
 		r.opts.manager(&mo)
+	}
+	if f := r.t.Fault(); f != nil && f.manager != nil {
+		f.manager(&mo)
 	}
 	r.mgr = mcpmgr.New(mo)
 	r.mgr.Apply([]config.Server{r.server()})
@@ -117,6 +138,10 @@ func (r *rig) startTools() {
 	if r.opts.tools != nil {
 		tools = r.opts.tools(tools)
 	}
+	if f := r.t.Fault(); f != nil && f.tools != nil {
+		tools = f.tools(tools)
+	}
+	tools = counted{tools, &r.busy}
 	r.pubs = make(chan provider.Publication, 64)
 	r.prov = provider.New(provider.Options{Tools: tools, Label: "acceptance", Published: func(p provider.Publication) { r.pubs <- p }})
 	r.conn = hostclient.NewProvider(r.options(r.provider), r.prov)
@@ -145,6 +170,7 @@ func (r *rig) awaitPublished() {
 func (r *rig) addServer(s *peer.Server) string {
 	r.t.Helper()
 	name := fmt.Sprintf("peer%d", len(r.peers)+1)
+	s.Tamper = tamperOf(r.t)
 	r.peers = append(r.peers, config.Server{Name: name, Transport: config.HTTP, URL: s.Start(r.t), Protocol: config.Modern})
 	r.mgr.Apply(append([]config.Server{r.server()}, r.peers...))
 	if err := r.mgr.Wait(r.ctx(), name); err != nil {
@@ -170,7 +196,7 @@ func (r *rig) server() config.Server {
 	mode := r.opts.transport
 	if mode == "" || mode == "stdio" {
 		s.Transport, s.Command = config.Stdio, os.Args[0]
-		s.Env = []config.Pair{{Name: serveAs, Value: "stdio"}, {Name: recordTo, Value: r.record}, {Name: "GORACE", Value: "atexit_sleep_ms=0"}}
+		s.Env = []config.Pair{{Name: serveAs, Value: "stdio"}, {Name: recordTo, Value: r.record}, {Name: "GORACE", Value: "atexit_sleep_ms=0"}, {Name: tamperBy, Value: tamperName(r.t)}}
 		return s
 	}
 	if r.url == "" {
@@ -182,7 +208,7 @@ func (r *rig) server() config.Server {
 
 func (r *rig) serveHTTP(mode string) string {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), serveAs+"="+mode, recordTo+"="+r.record, "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), serveAs+"="+mode, recordTo+"="+r.record, tamperBy+"="+tamperName(r.t), "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -228,12 +254,15 @@ func (r *rig) close() {
 	defer cancel()
 	r.host.Shutdown(ctx)
 	r.host.Close()
+	if r.relay != nil {
+		r.relay.close()
+	}
 	r.listener.Close()
 	<-r.served
 }
 
 func (r *rig) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patienceOf(r.t))
 	r.t.Cleanup(cancel)
 	return ctx
 }
@@ -278,7 +307,7 @@ func (r *rig) until(what string, ok func(hostclient.Event) bool) {
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patienceOf(r.t))
 	defer cancel()
 	for {
 		ev, err := r.view.Next(ctx)
@@ -450,9 +479,22 @@ func (r *rig) messages(method string) []leg {
 	return out
 }
 
+// counted knows how many calls are at the manager. The Host lets go of a call before the manager has.
+type counted struct {
+	inner
+	n *atomic.Int64
+}
+
+func (c counted) Call(ctx context.Context, req provider.CallRequest) (provider.CallResult, error) {
+	c.n.Add(1)
+	defer c.n.Add(-1)
+	return c.inner.Call(ctx, req)
+}
+
 // clean ends a test: the server saw so many tools/call, and nothing is left anywhere.
 func (r *rig) clean(calls int, turns ...*turn) {
 	r.t.Helper()
+	waitFor(r.t, "the end of the manager's calls", func() bool { return r.busy.Load() == 0 })
 	if got := len(r.messages("tools/call")); got != calls {
 		r.t.Errorf("the server saw %d tools/call, want %d", got, calls)
 	}
@@ -465,7 +507,7 @@ func (r *rig) clean(calls int, turns ...*turn) {
 			r.t.Errorf("%d Interactions are still pending", n)
 		}
 	}
-	for deadline := time.Now().Add(patience); r.host.Active() != 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patienceOf(r.t)); r.host.Active() != 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Errorf("%d invocations are still live", r.host.Active())
 			break

@@ -3,6 +3,7 @@ package acceptance
 import (
 	"context"
 	"testing"
+	"time"
 )
 
 // T is what a criterion needs of a test, so that it can also be run by one that wants it to fail.
@@ -33,17 +34,10 @@ func (l live) Run(name string, f func(T)) bool {
 
 func (l live) Fault() *fault { return nil }
 
-// fault is one way in which a part of the system is broken.
-type fault struct {
-	frames func(frame) []string // between clients and Host
-	env    []string             // of programs
-	tell   bool                 // servers write answers to their stderr
-}
-
-// faultOf is what a run's fault adds to the environment of programs.
-func faultOf(t T) []string {
-	if f := t.Fault(); f != nil {
-		return f.env
+// patienceOf bounds every wait of a test; nothing depends on how long it is. What is broken is not waited for that long.
+func patienceOf(t T) time.Duration {
+	if t.Fault() != nil {
+		return 4 * time.Second
 	}
-	return nil
+	return patience
 }

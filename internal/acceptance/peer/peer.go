@@ -75,6 +75,9 @@ type Server struct {
 	hold   map[int]chan struct{}
 	legacy bool
 
+	// Tamper, when set, makes of each message what the server takes for it, one or several; set it before Start.
+	Tamper func(message []byte) [][]byte
+
 	definition int             // of the tool, counted up by ChangeTool
 	listening  []chan struct{} // change notices that subscriptions wait for
 }
@@ -89,6 +92,15 @@ func (s *Server) Hold(n int) (release func()) {
 	defer s.mu.Unlock()
 	s.hold[n] = ch
 	return sync.OnceFunc(func() { close(ch) })
+}
+
+// Rewrite replaces a text in the rest of the script.
+func (s *Server) Rewrite(old, new string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.script {
+		s.script[i] = strings.ReplaceAll(s.script[i], old, new)
+	}
 }
 
 // Start serves it until the test ends and returns its URL.
@@ -154,6 +166,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no JSON", http.StatusBadRequest)
 		return
 	}
+	id := m.ID // of the answer
+	if s.Tamper != nil {
+		for i, instead := range s.Tamper(body) {
+			if i > 0 {
+				s.answer(r.Context(), r.Header, m.ID, m.Method, m.Params)
+			}
+			if json.Unmarshal(instead, &m) != nil {
+				panic("tampered into no JSON")
+			}
+			body = instead
+		}
+	}
 	s.mu.Lock()
 	s.bodies = append(s.bodies, string(body))
 	s.mu.Unlock()
@@ -172,7 +196,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	io.WriteString(w, response(m.ID, result))
+	io.WriteString(w, response(id, result))
 }
 
 func response(id json.RawMessage, result string) string {
