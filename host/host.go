@@ -154,17 +154,21 @@ func Open(opt Options) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("host: %w", err)
 	}
-	h := &Host{opt: opt, log: opt.Logger, store: st, aside: aside, epoch: opt.NewID(), conns: map[string]*conn{}}
-	rand.Read(h.cursorKey[:])
-	h.catalog.sessions = map[string]*session{}
-	h.gate.init()
-	h.server = h.newServer()
-	if aside != nil {
-		h.log.Error("store set aside", "path", aside.Path, "kept", aside.MovedTo, "reason", aside.Reason)
+	h := newHost(opt, st)
+	err = h.recoverStore()
+	if isDamaged(err) && aside == nil { // its pages are whole, and what is in them is not
+		if st, aside, err = st.replace(err); err != nil {
+			return nil, fmt.Errorf("host: %w", err)
+		}
+		h = newHost(opt, st)
+		err = h.recoverStore()
 	}
-	if err := h.recoverStore(); err != nil {
+	if err != nil {
 		st.close()
 		return nil, fmt.Errorf("host: recover the store %s: %w", st.path, err)
+	}
+	if h.aside = aside; aside != nil {
+		h.log.Error("store set aside", "path", aside.Path, "kept", aside.MovedTo, "reason", aside.Reason)
 	}
 	h.background, h.stopAll = context.WithCancel(context.Background())
 	h.wg.Go(func() {
@@ -175,6 +179,15 @@ func Open(opt Options) (*Host, error) {
 	}
 	h.log.Info("Host started", "epoch", h.epoch, "sessions", len(h.catalog.sessions))
 	return h, nil
+}
+
+func newHost(opt Options, st *store) *Host {
+	h := &Host{opt: opt, log: opt.Logger, store: st, epoch: opt.NewID(), conns: map[string]*conn{}}
+	rand.Read(h.cursorKey[:])
+	h.catalog.sessions = map[string]*session{}
+	h.gate.init()
+	h.server = h.newServer()
+	return h
 }
 
 // SetAside tells whether Open found a damaged store, and where it is now; else nil.

@@ -16,6 +16,9 @@ const abortRestarted = "host_restarted"
 // can say whether the tool took effect.
 const textRestarted = "outcome_unknown: The Host restarted while the call was running"
 
+// damaged is what is found in a store whose pages are whole.
+func damaged(format string, args ...any) error { return damagedError{fmt.Errorf(format, args...)} }
+
 // recoverStore loads the sessions and ends what a former Host left unfinished: every pending
 // form closes, every open Turn becomes terminal, nothing is run again.
 func (h *Host) recoverStore() error {
@@ -24,7 +27,7 @@ func (h *Host) recoverStore() error {
 		return tx.Bucket(bucketSessions).ForEach(func(k, v []byte) error {
 			rec := new(sessionRecord)
 			if err := json.Unmarshal(v, rec); err != nil {
-				return fmt.Errorf("session %s: %w", k, err)
+				return damaged("session %s: %w", k, err)
 			}
 			s := h.newSession(string(k), rec)
 			h.catalog.sessions[s.id] = s
@@ -47,7 +50,7 @@ func (h *Host) recoverStore() error {
 		for sessionID, turnID := range open {
 			s := h.catalog.sessions[sessionID]
 			if s == nil {
-				return fmt.Errorf("an open turn names the session %s, which is not there", sessionID)
+				return damaged("an open turn names the session %s, which is not there", sessionID)
 			}
 			if err := s.endLeftTurn(tx, turnID); err != nil {
 				return fmt.Errorf("session %s: %w", sessionID, err)
@@ -72,7 +75,7 @@ func (h *Host) closeLeftPending(tx *bolt.Tx) (int, error) {
 	for _, k := range keys {
 		in, err := protocol.DecodeInteraction(tx.Bucket(bucketInteractions).Get(k))
 		if err != nil {
-			return 0, fmt.Errorf("a pending interaction cannot be read: %w", err)
+			return 0, damaged("a pending interaction cannot be read: %w", err)
 		}
 		end := h.closed(*in, protocol.ClosedHostRestarted)
 		if err := putSettled(tx, &end); err != nil {
@@ -85,8 +88,11 @@ func (h *Host) closeLeftPending(tx *bolt.Tx) (int, error) {
 // endLeftTurn ends a Turn of a former Host in the store and in the session.
 func (s *session) endLeftTurn(tx *bolt.Tx, turnID string) error {
 	rec := new(turnRecord)
-	if ok, err := getJSON(tx, bucketTurns, sessionKey(s.id, turnID), rec); err != nil || !ok {
-		return fmt.Errorf("the open turn %s cannot be read: %w", turnID, err)
+	switch ok, err := getJSON(tx, bucketTurns, sessionKey(s.id, turnID), rec); {
+	case err != nil:
+		return damaged("the open turn %s cannot be read: %w", turnID, err)
+	case !ok:
+		return damaged("the open turn %s is not there", turnID)
 	}
 	rec.Status, rec.AbortSource = protocol.TurnCancelled, abortRestarted
 	rec.TerminalEventID, rec.EndedAt = s.host.id(), s.host.now()
@@ -128,7 +134,7 @@ func (s *session) lostResults(tx *bolt.Tx, turnID string) ([]row, error) {
 			ToolUseID string `json:"toolUseId"`
 		}
 		if err := json.Unmarshal(tx.Bucket(bucketRows).Get(rowKey(s.id, seq)), &r); err != nil {
-			return nil, fmt.Errorf("row %d: %w", seq, err)
+			return nil, damaged("row %d: %w", seq, err)
 		}
 		if r.TurnID != turnID {
 			break

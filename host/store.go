@@ -62,11 +62,9 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 	path := filepath.Join(dir, storeFile)
 	db, err := openDatabase(path)
 	if err != nil && !errors.Is(err, ErrStoreInUse) && isDamaged(err) {
-		moved := fmt.Sprintf("%s.damaged-%s", path, time.Now().UTC().Format("20060102T150405.000000000"))
-		if rerr := os.Rename(path, moved); rerr != nil {
-			return nil, nil, fmt.Errorf("the store %s is damaged (%v) and cannot be set aside: %w", path, err, rerr)
+		if aside, err = setAside(path, err); err != nil {
+			return nil, nil, err
 		}
-		aside = &SetAside{Path: path, MovedTo: moved, Reason: err.Error()}
 		db, err = openDatabase(path)
 	}
 	if err != nil {
@@ -75,6 +73,28 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 	s = &store{db: db, path: path, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go s.commitLoop()
 	return s, aside, nil
+}
+
+// setAside keeps a damaged store under another name.
+func setAside(path string, reason error) (*SetAside, error) {
+	moved := fmt.Sprintf("%s.damaged-%s", path, time.Now().UTC().Format("20060102T150405.000000000"))
+	if err := os.Rename(path, moved); err != nil {
+		return nil, fmt.Errorf("the store %s is damaged (%v) and cannot be set aside: %w", path, reason, err)
+	}
+	return &SetAside{Path: path, MovedTo: moved, Reason: reason.Error()}, nil
+}
+
+// replace sets the store aside, for what was found in it, and opens a fresh one in its place. Its file is left as it is.
+func (s *store) replace(reason error) (*store, *SetAside, error) {
+	if err := s.end(false); err != nil {
+		return nil, nil, err
+	}
+	aside, err := setAside(s.path, reason)
+	if err != nil {
+		return nil, nil, err
+	}
+	fresh, _, err := openStore(filepath.Dir(s.path))
+	return fresh, aside, err
 }
 
 // SetAside tells that a damaged store was kept under another name.
@@ -234,7 +254,9 @@ func (s *store) commit(group []*storeWrite) {
 
 // close waits for queued writes, rewrites the file if something was deleted from it, and
 // closes it.
-func (s *store) close() error {
+func (s *store) close() error { return s.end(true) }
+
+func (s *store) end(scrub bool) (err error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -248,7 +270,9 @@ func (s *store) close() error {
 	default:
 	}
 	<-s.done
-	err := s.scrub()
+	if scrub {
+		err = s.scrub()
+	}
 	if cerr := s.db.Close(); cerr != nil {
 		err = cerr
 	}

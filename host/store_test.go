@@ -121,6 +121,67 @@ func usedBytes(t *testing.T, path string) (n int) {
 	return n
 }
 
+// TestDamagedRecords: pages that are whole may hold what no Host has written; that is set aside as well.
+func TestDamagedRecords(t *testing.T) {
+	src := filledStore(t)
+	some := func(tx *bolt.Tx) (session []byte) {
+		session, _ = tx.Bucket(bucketSessions).Cursor().First()
+		return session
+	}
+	for name, harm := range map[string]func(tx *bolt.Tx) error{
+		"session": func(tx *bolt.Tx) error { return tx.Bucket(bucketSessions).Put(some(tx), []byte("{")) },
+		"pending without its record": func(tx *bolt.Tx) error {
+			return tx.Bucket(bucketPending).Put(sessionKey(string(some(tx)), "i"), nil)
+		},
+		"open turn of no session":     func(tx *bolt.Tx) error { return tx.Bucket(bucketOpen).Put([]byte("gone"), []byte("t")) },
+		"open turn that is not there": func(tx *bolt.Tx) error { return tx.Bucket(bucketOpen).Put(some(tx), []byte("gone")) },
+		"open turn that is no record": func(tx *bolt.Tx) error {
+			if err := tx.Bucket(bucketTurns).Put(sessionKey(string(some(tx)), "t"), []byte("x")); err != nil {
+				return err
+			}
+			return tx.Bucket(bucketOpen).Put(some(tx), []byte("t"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, storeFile)
+			data, err := os.ReadFile(filepath.Join(src, storeFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			db, err := bolt.Open(path, 0o600, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(db.Update(harm), db.Update(markScrub), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+			r := newRig(t, func(o *Options) { o.Dir = dir })
+			aside := r.h.SetAside()
+			if aside == nil || aside.Path != path || aside.Reason == "" {
+				t.Fatalf("not set aside: %+v", aside)
+			}
+			kept, err := bolt.Open(aside.MovedTo, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer kept.Close()
+			if err := kept.View(func(tx *bolt.Tx) error {
+				if n := tx.Bucket(bucketSessions).Stats().KeyN; n < 20 {
+					t.Errorf("%d sessions are kept", n)
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			r.connect(access.RoleClient, 81, "x").newSession("ask")
+		})
+	}
+}
+
 func TestForeignLayoutIsRefused(t *testing.T) {
 	dir := filledStore(t)
 	path := filepath.Join(dir, storeFile)
