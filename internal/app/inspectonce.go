@@ -211,7 +211,7 @@ func (c *inspectOnce) ready(ctx context.Context, server string) error {
 // call runs one call to its end and answers what it asks.
 func (c *inspectOnce) call(ctx context.Context, q inspect.Request) (*mcpmgr.Result, error) {
 	if q.Method == "tools/call" && !c.hasTool(q.Name) {
-		return nil, &exitError{code: exitUnreachable, err: fmt.Errorf("the server %s has no tool %q; try --method tools/list", q.Server, q.Name)}
+		return nil, notFoundf("the server %s has no tool %q; try --method tools/list", q.Server, q.Name)
 	}
 	run := c.ins.Call(q)
 	var failure error

@@ -37,7 +37,7 @@ type urlPanel struct {
 	since   time.Time
 	status  string
 	problem string // what became of the browser
-	read    bool // the end of the panel was on screen
+	read    bool   // the end of the panel was on screen
 	scroller
 	w, h int
 	// visited, where it is set, is what the person's consent is for instead of an Ask: an authorization.
