@@ -135,8 +135,12 @@ func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
 		if r.Err.Code == mcpmgr.CodeCancelled {
 			how = "ended"
 		}
-		out = append(out, convLine{m.th.Error.Render(how), nil})
-		say(nil, "  "+m.th.Glyphs.Bar+" ", r.Err.Message)
+		var about *inspect.Message // what it failed on, if anything came back
+		if n := len(c.Legs); n > 0 && r.Err.Code != mcpmgr.CodeCancelled {
+			about = c.Legs[n-1].Reply
+		}
+		out = append(out, convLine{m.th.Error.Render(how), about})
+		say(about, "  "+m.th.Glyphs.Bar+" ", r.Err.Message)
 	}
 	return out
 }

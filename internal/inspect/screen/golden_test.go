@@ -36,7 +36,7 @@ func (f *film) even() {
 			}
 		}
 		if last < "5" {
-			_, _ = f.ins.Request(f.t.Context(), peer.Name, "ping", nil) // whatever comes of it, an id is used
+			_, _ = f.ins.Request(f.t.Context(), f.ins.Names()[0], "ping", nil) // whatever comes of it, an id is used
 		}
 	}
 }

@@ -209,7 +209,7 @@ func (r *rig) wantsNot(texts ...string) {
 func (r *rig) tool(name string) {
 	r.t.Helper()
 	r.press("2")
-	i := slices.IndexFunc(r.ins.Tools(peer.Name), func(t mcpmgr.Tool) bool { return t.Name == name })
+	i := slices.IndexFunc(r.ins.Tools(r.ins.Names()[0]), func(t mcpmgr.Tool) bool { return t.Name == name })
 	if i < 0 {
 		r.t.Fatalf("no tool %s", name)
 	}
