@@ -157,7 +157,7 @@ func finish(t T, r *rig, p, later *rawProvider, tn *turn, in protocol.Interactio
 
 func waitFor(t T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patienceOf(t)); !ok(); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waiting for %s", what)
 		}

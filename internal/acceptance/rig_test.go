@@ -262,7 +262,7 @@ func (r *rig) close() {
 }
 
 func (r *rig) ctx() context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patienceOf(r.t))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	r.t.Cleanup(cancel)
 	return ctx
 }
@@ -307,7 +307,7 @@ func (r *rig) until(what string, ok func(hostclient.Event) bool) {
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patienceOf(r.t))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	for {
 		ev, err := r.view.Next(ctx)
@@ -371,15 +371,17 @@ type result struct {
 // end waits for the Turn's end and returns it with its tool results in transcript order.
 func (tn *turn) end() (*protocol.TurnSnapshot, []result) {
 	tn.r.t.Helper()
-	ctx := tn.r.ctx()
 	var snap *protocol.TurnSnapshot
-	for {
+	for late := time.Now().Add(patienceOf(tn.r.t)); ; {
 		var err error
-		if snap, err = tn.r.view.Turn(ctx, tn.session, tn.id); err != nil {
+		if snap, err = tn.r.view.Turn(tn.r.ctx(), tn.session, tn.id); err != nil {
 			tn.r.t.Fatal(err)
 		}
 		if snap.Status.Terminal() {
 			break
+		}
+		if time.Now().After(late) {
+			tn.r.t.Fatalf("the Turn does not end: %s", snap.Status)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -507,7 +509,7 @@ func (r *rig) clean(calls int, turns ...*turn) {
 			r.t.Errorf("%d Interactions are still pending", n)
 		}
 	}
-	for deadline := time.Now().Add(patienceOf(r.t)); r.host.Active() != 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); r.host.Active() != 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Errorf("%d invocations are still live", r.host.Active())
 			break

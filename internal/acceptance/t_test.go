@@ -34,7 +34,7 @@ func (l live) Run(name string, f func(T)) bool {
 
 func (l live) Fault() *fault { return nil }
 
-// patienceOf bounds every wait of a test; nothing depends on how long it is. What is broken is not waited for that long.
+// patienceOf bounds the wait for a Turn's end; what is broken is not waited for that long.
 func patienceOf(t T) time.Duration {
 	if t.Fault() != nil {
 		return 4 * time.Second
