@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -35,9 +34,7 @@ type HostBackend struct {
 
 	mu       sync.Mutex
 	send     func(hostview.Event)
-	open     string
-	left     map[string]bool            // sessions that were shown before
-	pending  map[string]map[string]bool // by session: Interactions that were shown as pending
+	openings *openings
 	streams  streams
 	viewOnly bool          // the provider connection may not start Turns
 	refresh  chan struct{} // one slot: the list of sessions is out of date
@@ -45,7 +42,7 @@ type HostBackend struct {
 
 // NewHostBackend returns the Backend. Its Run may be called once.
 func NewHostBackend(o HostOptions) *HostBackend {
-	return &HostBackend{o: o, left: map[string]bool{}, pending: map[string]map[string]bool{}, streams: streams{}, refresh: make(chan struct{}, 1)}
+	return &HostBackend{o: o, openings: newOpenings(), streams: streams{}, refresh: make(chan struct{}, 1)}
 }
 
 // Run implements hostview.Backend.
@@ -99,15 +96,12 @@ func (b *HostBackend) event(ctx context.Context, wg *sync.WaitGroup, e hostclien
 	case hostclient.SessionOpened:
 		b.mu.Lock()
 		clear(b.streams)
-		back := b.left[e.SessionID]
-		delete(b.left, e.SessionID)
 		b.mu.Unlock()
-		b.project(e.SessionID, e.Snapshot)
-		if back {
-			b.lookBack(ctx, wg, e.SessionID, e.Snapshot)
+		for _, id := range b.project(e.SessionID, e.Snapshot, true) {
+			wg.Go(func() { b.lookBack(ctx, e.SessionID, id) })
 		}
 	case hostclient.SessionChanged:
-		b.project(e.SessionID, e.Snapshot)
+		b.project(e.SessionID, e.Snapshot, false)
 	case hostclient.SessionDelta:
 		b.delta(e)
 	case hostclient.ToolActivity:
@@ -118,8 +112,12 @@ func (b *HostBackend) event(ctx context.Context, wg *sync.WaitGroup, e hostclien
 		rows := append(rowsOf(e.Rows), rowsOf(e.Overlay)...)
 		b.tell(hostview.Rows{SessionID: e.SessionID, Rows: rows, Reset: e.Reset, Start: e.Reset && !e.HasOlder})
 	case hostclient.SessionClosed:
-		b.forget(e.SessionID)
-		b.tell(hostview.Removed{SessionID: e.SessionID})
+		b.openings.forget(e.SessionID)
+		why := ""
+		if e.Err != nil {
+			why = e.Err.Error()
+		}
+		b.tell(hostview.Removed{SessionID: e.SessionID, Why: why})
 	case hostclient.InteractionSettled:
 		b.settled(e)
 	}
@@ -199,66 +197,43 @@ func (b *HostBackend) catalogs(ctx context.Context) {
 	}
 }
 
-// project tells a snapshot and remembers what it has pending.
-func (b *HostBackend) project(session string, s protocol.Snapshot) {
+// project tells a snapshot. gone is what had been pending when the session was left and is not any more.
+func (b *HostBackend) project(session string, s protocol.Snapshot, opened bool) (gone []string) {
 	p := hostview.Projection{SessionID: session, Queued: len(s.Queue.Steering) + len(s.Queue.Followup)}
 	if s.RootTurn != nil {
 		t := turnOf(*s.RootTurn)
 		p.Turn = &t
 	}
-	b.mu.Lock()
-	known := b.pending[session]
-	if known == nil {
-		known = map[string]bool{}
-		b.pending[session] = known
-	}
+	var ids []string
 	for _, in := range s.Interactions.Pending {
-		known[in.InteractionID] = true
+		ids = append(ids, in.InteractionID)
 		p.Pending = append(p.Pending, interactionOf(in))
 	}
-	b.mu.Unlock()
+	gone = b.openings.saw(session, ids, opened)
 	b.tell(p)
+	return gone
 }
 
-// lookBack asks for the end of what was pending when the session was left and is not any more: the view forgets
-// sessions that are not shown.
-func (b *HostBackend) lookBack(ctx context.Context, wg *sync.WaitGroup, session string, s protocol.Snapshot) {
-	b.mu.Lock()
-	var ended []string
-	for id := range b.pending[session] {
-		if !slices.ContainsFunc(s.Interactions.Pending, func(in protocol.Interaction) bool { return in.InteractionID == id }) {
-			ended = append(ended, id)
-		}
+// lookBack asks how an Interaction ended while its session was not shown.
+func (b *HostBackend) lookBack(ctx context.Context, session, id string) {
+	in, err := b.o.View.Interaction(ctx, session, id)
+	e := hostclient.InteractionSettled{SessionID: session, InteractionID: id}
+	switch {
+	case err == nil && in.Status == protocol.InteractionPending:
+		return
+	case err == nil:
+		e.Interaction = *in
+	case hostclient.RefusalOf(err) == protocol.CodeNotFound:
+		e.Gone = true
+	default:
+		e.Err = err
 	}
-	b.mu.Unlock()
-	for _, id := range ended {
-		wg.Go(func() {
-			in, err := b.o.View.Interaction(ctx, session, id)
-			e := hostclient.InteractionSettled{SessionID: session, InteractionID: id}
-			switch {
-			case err == nil && in.Status == protocol.InteractionPending:
-				return
-			case err == nil:
-				e.Interaction = *in
-			case hostclient.RefusalOf(err) == protocol.CodeNotFound:
-				e.Gone = true
-			case hostclient.RefusalOf(err) == "":
-				return // the connection is gone; the next open asks again
-			default:
-				e.Err = err
-			}
-			b.settled(e)
-		})
-	}
+	b.settled(e)
 }
 
 // settled tells an end once.
 func (b *HostBackend) settled(e hostclient.InteractionSettled) {
-	b.mu.Lock()
-	first := b.pending[e.SessionID][e.InteractionID]
-	delete(b.pending[e.SessionID], e.InteractionID)
-	b.mu.Unlock()
-	if !first {
+	if !b.openings.settled(e.SessionID, e.InteractionID) {
 		return
 	}
 	o := hostview.Outcome{Status: hostview.StatusUnknown}
@@ -269,15 +244,6 @@ func (b *HostBackend) settled(e hostclient.InteractionSettled) {
 		o = outcomeOf(e.Interaction)
 	}
 	b.tell(hostview.Settled{SessionID: e.SessionID, InteractionID: e.InteractionID, Outcome: o})
-}
-
-func (b *HostBackend) forget(session string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.pending, session)
-	if b.open == session {
-		b.open = ""
-	}
 }
 
 // delta tells what a piece of text adds: pieces may overlap what is known.
@@ -297,15 +263,8 @@ func (b *HostBackend) delta(e hostclient.SessionDelta) {
 
 // Open implements hostview.Sessions.
 func (b *HostBackend) Open(ctx context.Context, id string) error {
-	b.mu.Lock()
-	before := b.open
-	b.open = id
-	b.mu.Unlock()
-	if before != "" && before != id {
+	if before := b.openings.enter(id); before != "" {
 		b.o.View.Hide(before)
-		b.mu.Lock()
-		b.left[before] = true
-		b.mu.Unlock()
 	}
 	return hostError(b.o.View.Show(ctx, id, hostclient.ShowOptions{Rows: true}))
 }

@@ -181,3 +181,20 @@ func TestJourneyQuit(t *testing.T) {
 		t.Errorf("answers: %v", w.given())
 	}
 }
+
+// A form that is answered while its session is not shown: its end is told on the way back, with the draft.
+func TestJourneySessions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	s := w.ready(true).send(`/call demo/deploy {"artifact":"one"}`)
+	s.see("Choose the target").pause().keys("down", "enter").see("Confirm (required)").keys("ctrl+f").see("ctrl+f form (1)")
+	s.send("/new other").see("Nothing was said", "1 other session waits")
+	looking := w.open(false)
+	looking.see("ready").keys("\x07").see("sessions").typing("work").see("> ", "work").keys("enter")
+	looking.see("Choose the target of one").pause().keys("ctrl+x").pause().see("y").keys("y").see("demo · failed")
+	s.gone("other session waits").keys("\x07").see("sessions").typing("work").keys("enter")
+	s.see("Answered elsewhere: declined", "Environment: staging").pause().keys("esc").see("demo · failed")
+	if got := w.given(); len(got) != 1 {
+		t.Errorf("answers: %v", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"askback/forms"
 	"askback/tui/hostview"
 )
 
@@ -106,7 +107,11 @@ func (m *Model) told(e hostview.Event) tea.Cmd {
 		}
 	case hostview.Removed:
 		if e.SessionID == m.open {
-			m.leaveSession("this session was removed")
+			why := "this session was removed"
+			if e.Why != "" {
+				why = "this session cannot be shown: " + forms.Line(e.Why)
+			}
+			m.leaveSession(why)
 		}
 	}
 	return nil

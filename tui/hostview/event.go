@@ -84,8 +84,8 @@ type (
 		Duration                     time.Duration
 	}
 
-	// Removed tells that the open session is gone.
-	Removed struct{ SessionID string }
+	// Removed tells that the open session is not shown any more: it was removed, or Why says why it cannot be.
+	Removed struct{ SessionID, Why string }
 
 	// Logged is a line for the log view.
 	Logged struct{ Entry LogEntry }

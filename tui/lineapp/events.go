@@ -40,7 +40,11 @@ func (a *app) event(ctx context.Context, e hostview.Event) {
 		}
 	case hostview.Removed:
 		if e.SessionID == a.open {
-			a.out.line("! This session was removed. /sessions lists the others.")
+			if e.Why != "" {
+				a.out.line("! This session cannot be shown: %s", forms.Line(e.Why))
+			} else {
+				a.out.line("! This session was removed. /sessions lists the others.")
+			}
 			a.forgetSession("")
 		}
 	}
