@@ -29,13 +29,17 @@ the Host has stored it, 4 when it was answered otherwise before, and 6 when it w
 			if err := g.needHost("answer"); err != nil {
 				return err
 			}
+			session, id, err := entryName(g, args[0])
+			if err != nil {
+				return err
+			}
 			p, err := f.prepare()
 			if err != nil {
 				return err
 			}
 			ctx, stop := withSignals(cmd.Context())
 			defer stop()
-			return withView(ctx, g, func(v *hostclient.View) error { return runAnswer(ctx, g, v, args[0], p, asJSON) })
+			return withView(ctx, g, func(v *hostclient.View) error { return runAnswer(ctx, g, v, session, id, p, asJSON) })
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON value on stdout and nothing else")
@@ -43,13 +47,23 @@ the Host has stored it, 4 when it was answered otherwise before, and 6 when it w
 	return cmd
 }
 
-func runAnswer(ctx context.Context, g *globals, v *hostclient.View, name string, p *prepared, asJSON bool) error {
+// entryName reads SESSION/INTERACTION. The session is empty where --session names it.
+func entryName(g *globals, name string) (session, id string, err error) {
 	session, id, ok := strings.Cut(name, "/")
-	if !ok {
-		if g.session == "" {
-			return usagef(errors.New("answer takes SESSION/INTERACTION, as 'askback pending' prints it, or an id with --session"))
-		}
-		id = name
+	switch {
+	case !ok && g.session == "":
+		return "", "", usagef(errors.New("answer takes SESSION/INTERACTION, as 'askback pending' prints it, or an id with --session"))
+	case !ok:
+		session, id = "", name
+	}
+	if ok && !protocol.ValidEntityID(session) || !protocol.ValidEntityID(id) {
+		return "", "", usagef(fmt.Errorf("%q is not SESSION/INTERACTION, as 'askback pending' prints it", forms.Line(name)))
+	}
+	return session, id, nil
+}
+
+func runAnswer(ctx context.Context, g *globals, v *hostclient.View, session, id string, p *prepared, asJSON bool) error {
+	if session == "" {
 		var err error
 		if session, err = findSession(ctx, v, g.session); err != nil {
 			return connectError(err)

@@ -28,7 +28,7 @@ func findSession(ctx context.Context, v *hostclient.View, want string) (string, 
 	case 1:
 		return named[0].ID, nil
 	case 0:
-		return "", &exitError{code: exitUnreachable, err: fmt.Errorf("the Host has no session with the id or name %q", forms.Line(want))}
+		return "", notFoundf("the Host has no session with the id or name %q", forms.Line(want))
 	}
 	return "", usagef(fmt.Errorf("%d sessions are named %q: give an id", len(named), forms.Line(want)))
 }

@@ -39,6 +39,20 @@ func TestUsageUnderJSON(t *testing.T) {
 	})
 }
 
+// An entry that no Host can have is told before anything is dialed.
+func TestEntryName(t *testing.T) {
+	w := newWorld(t)
+	for name, session := range map[string]string{"/": "", "a/": "", "/b": "", "a/b/c": "", "a b/c": "", "a": "", "a\x1b/b": "", "": "s", "a/ b": "s", "a b": "s"} {
+		args := []string{"answer", "--host", "ws://127.0.0.1:1", "--json", "--decline"}
+		if session != "" {
+			args = append(args, "--session", session)
+		}
+		if r := w.run(append(args, "--", name)...); r.code != exitUsage || r.errorCode(t) != "usage" || strings.Contains(r.stderr, "\x1b") {
+			t.Errorf("%q: %+v", name, r)
+		}
+	}
+}
+
 // What is named and not there is told apart from what is there and wrong.
 func TestNamedServer(t *testing.T) {
 	w := newWorld(t)
