@@ -129,9 +129,9 @@ func errorText(err error) string {
 	}
 	if e, ok := errors.AsType[*hostview.Error](err); ok {
 		if e.Message == "" {
-			return string(e.Code)
+			return forms.Line(string(e.Code))
 		}
-		return forms.Line(e.Message) + " (" + string(e.Code) + ")"
+		return forms.Line(e.Message + " (" + string(e.Code) + ")")
 	}
 	return forms.Line(err.Error())
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -160,10 +161,7 @@ func sessionRow(e hostview.Session, w int, v view) string {
 	if w >= 70 && !e.LastUsed.IsZero() {
 		right += "  " + ago(v.now.Sub(e.LastUsed))
 	}
-	name := forms.Line(e.Name)
-	if name == "" {
-		name = e.ID
-	}
+	name := forms.Line(cmp.Or(e.Name, e.ID))
 	left := mark + clipMiddle(name, max(8, w-width(right)-4))
 	right = strings.TrimSpace(right)
 	if e.Status == hostview.StatusWaitingForUser {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -164,10 +165,7 @@ func (m *Model) statusRow() string {
 	host, state := forms.Line(m.host.Address), m.stateText()
 	session := ""
 	if s, ok := m.session(); ok {
-		session = forms.Line(s.Name)
-		if session == "" {
-			session = s.ID
-		}
+		session = forms.Line(cmp.Or(s.Name, s.ID))
 	}
 	servers, tools := m.serverText()
 	waits := m.elsewhere()

@@ -289,7 +289,7 @@ func (a *app) stop(ctx context.Context) {
 // reason is an error as one line.
 func reason(err error) string {
 	if e, ok := errors.AsType[*hostview.Error](err); ok {
-		return forms.Line(e.Message) + " (" + string(e.Code) + ")"
+		return forms.Line(e.Message + " (" + string(e.Code) + ")")
 	}
 	return forms.Line(err.Error())
 }

@@ -168,7 +168,7 @@ func (a *app) list() {
 		if s.Status == hostview.StatusWaitingForUser {
 			status = ", waits for you"
 		}
-		a.out.line("%s %s (%s%s)", mark, forms.Line(s.Name), s.ID, status)
+		a.out.line("%s %s (%s%s)", mark, forms.Line(s.Name), forms.Line(s.ID), status)
 	}
 	if len(a.sessions) == 0 {
 		a.out.line("No session exists here. /new NAME creates one.")

@@ -113,9 +113,9 @@ func (a *app) projection(e hostview.Projection) {
 
 func turnText(t hostview.Turn) string {
 	if t.Message != "" {
-		return t.Status + ", " + forms.Line(t.Message)
+		return forms.Line(t.Status + ", " + t.Message)
 	}
-	return t.Status
+	return forms.Line(t.Status)
 }
 
 // who is who asks, in short.
