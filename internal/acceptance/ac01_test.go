@@ -14,6 +14,7 @@ const deploy = `/call demo/deploy {"artifact":"build-42"}`
 func TestAC01_one_form_completes_through_a_second_call(t *testing.T) { ac01(live{t}) }
 
 func ac01(t T) {
+	t.Parallel()
 	for name, transport := range map[string]string{"accept_stdio": "stdio", "accept_http_json": "http_json", "accept_http_sse": "http_sse"} {
 		t.Run(name, func(t T) {
 			r := start(t, rigOptions{transport: transport})

@@ -13,6 +13,7 @@ import (
 func TestAC02_the_retry_is_the_original_with_answers(t *testing.T) { ac02(live{t}) }
 
 func ac02(t T) {
+	t.Parallel()
 	t.Run("fresh_id", func(t T) {
 		r := start(t, rigOptions{})
 		tn := r.call("/call demo/wizard {}")

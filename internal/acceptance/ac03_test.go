@@ -11,6 +11,7 @@ import (
 func TestAC03_two_rounds_are_one_call(t *testing.T) { ac03(live{t}) }
 
 func ac03(t T) {
+	t.Parallel()
 	t.Run("one_call_one_result", func(t T) {
 		r := start(t, rigOptions{})
 		tn := r.call("/call demo/wizard {}")

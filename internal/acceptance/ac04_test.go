@@ -12,6 +12,7 @@ import (
 func TestAC04_three_answers_stay_three(t *testing.T) { ac04(live{t}) }
 
 func ac04(t T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		answer  forms.Result
 		wire    string

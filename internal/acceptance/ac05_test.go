@@ -13,6 +13,7 @@ import (
 func TestAC05_a_round_is_all_or_nothing(t *testing.T) { ac05(live{t}) }
 
 func ac05(t T) {
+	t.Parallel()
 	t.Run("several_forms_exact_keys", func(t T) {
 		r := start(t, rigOptions{})
 		keys := []string{"z", "a", "__proto__", "a.b", "", "é\u0000"}

@@ -11,6 +11,7 @@ import (
 func TestAC06_state_alone(t *testing.T) { ac06(live{t}) }
 
 func ac06(t T) {
+	t.Parallel()
 	t.Run("state_only_completes", func(t T) {
 		r := start(t, rigOptions{})
 		tn := r.call(`/call demo/wait {"rounds":3}`)

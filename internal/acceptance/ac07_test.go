@@ -12,6 +12,7 @@ import (
 func TestAC07_stop_with_a_form_open(t *testing.T) { ac07(live{t}) }
 
 func ac07(t T) {
+	t.Parallel()
 	stopped := func(t T) (*rig, *turn, protocol.Interaction) {
 		r := start(t, rigOptions{})
 		tn := r.call(deploy)

@@ -19,6 +19,7 @@ import (
 func TestAC08_an_answer_reaches_only_who_asked(t *testing.T) { ac08(live{t}) }
 
 func ac08(t T) {
+	t.Parallel()
 	// What happens to the provider, by hand; the second provider, if there is one, must never see the answer.
 	for name, c := range map[string]struct {
 		do    func(*rig, *rawProvider) *rawProvider

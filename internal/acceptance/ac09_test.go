@@ -12,6 +12,7 @@ import (
 func TestAC09_what_survives_a_restart(t *testing.T) { ac09(live{t}) }
 
 func ac09(t T) {
+	t.Parallel()
 	const call = "/call demo/wizard {}"
 	// open is a terminal on whose screen the wizard's first form has its first field half filled in.
 	open := func(m *machines, p *person) {

@@ -23,6 +23,7 @@ const deadline = protocol.InvocationTimeout
 func TestAC10_the_timer_stops_for_the_person_alone(t *testing.T) { ac10(live{t}) }
 
 func ac10(t T) {
+	t.Parallel()
 	// asked is a call that waits for a person; hold keeps the leg after the answer from ending.
 	asked := func(t T, o rigOptions, script ...string) (*rig, *play.Clock, *peer.Server, *turn, protocol.Interaction) {
 		clock := play.NewClock()

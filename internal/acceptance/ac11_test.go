@@ -15,6 +15,7 @@ import (
 func TestAC11_what_the_host_path_cannot_give(t *testing.T) { ac11(live{t}) }
 
 func ac11(t T) {
+	t.Parallel()
 	for name, request := range map[string]string{
 		"url":      `"u":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://example.com/x","elicitationId":"e"}}`,
 		"sampling": `"u":{"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":10}}`,

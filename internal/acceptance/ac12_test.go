@@ -43,6 +43,7 @@ type leaks struct {
 }
 
 func ac12(t T) {
+	t.Parallel()
 	l := leak(t)
 	t.Run("events", func(t T) {
 		if len(l.events) < 20 {

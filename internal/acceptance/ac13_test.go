@@ -123,6 +123,7 @@ func essence(t T, raw json.RawMessage) map[string]any {
 func TestAC13_calls_that_ask_nothing_are_unchanged(t *testing.T) { ac13(live{t}) }
 
 func ac13(t T) {
+	t.Parallel()
 	try := func(t T, modern bool, tool string) {
 		s := &plainServer{}
 		url := s.start(t, modern)

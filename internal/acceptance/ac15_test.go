@@ -40,6 +40,7 @@ const formOnly = `{"elicitation":{"form":{}}}`
 func TestAC15_who_is_told_that_forms_can_be_shown(t *testing.T) { ac15(live{t}) }
 
 func ac15(t T) {
+	t.Parallel()
 	recorded := func(t T, r *rig) []string {
 		data, err := os.ReadFile(r.record)
 		if err != nil {

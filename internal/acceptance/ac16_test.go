@@ -17,6 +17,7 @@ import (
 func TestAC16_every_way_out_closes_the_form(t *testing.T) { ac16(live{t}) }
 
 func ac16(t T) {
+	t.Parallel()
 	type scene struct {
 		r     *rig
 		p     *rawProvider

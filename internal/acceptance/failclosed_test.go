@@ -14,6 +14,7 @@ import (
 func TestFailClosed(t *testing.T) { failClosed(live{t}) }
 
 func failClosed(t T) {
+	t.Parallel()
 	yes := accept("environment", "staging", "confirm", true)
 	send := func(r *rig, session, id string, res forms.Result) error {
 		_, err := r.view.Answer(r.ctx(), session, id, &protocol.FormAnswer{Result: res})

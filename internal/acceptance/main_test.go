@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	flag.Set("test.parallel", "8") // tests of programs and screens mostly wait
+	flag.Set("test.parallel", "12") // tests of programs and screens mostly wait
 	goleak.VerifyTestMain(m)
 }
 
