@@ -269,6 +269,12 @@ func TestTwoMachines(t *testing.T) {
 	if v := watch.line("settled event", event("settled")); v["status"] != "answered" || v["action"] != "accept" {
 		t.Errorf("watch: %v", v)
 	}
+	if r := m.answer(name, yes...); r.code != 0 || r.json(t)["action"] != "accept" {
+		t.Errorf("the same answer again: %+v", r)
+	}
+	if r := m.answer(name, "--set", "environment=production", "--set", "confirm=true"); r.code != 4 || r.errorCode(t) != "already_resolved" {
+		t.Errorf("another answer: %+v", r)
+	}
 	if r := m.answer(name, "--decline"); r.code != 4 || r.errorCode(t) != "already_resolved" {
 		t.Errorf("late answer: %+v", r)
 	}
