@@ -421,3 +421,42 @@ func TestRootsAreSaid(t *testing.T) {
 		r.wants(`answered roots: {"roots":[{"uri":"file:///srv/a"}]}`, `1 roots ["file:///srv/a"]`)
 	})
 }
+
+// An authorization is shown as an address is; the page answers by itself, and the person may give it up.
+func TestAuthorizationPanel(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.press("1", "a")
+		r.wants("is a local process, which takes no authorization")
+		show := func() (visit, *bool) {
+			gave := false
+			v := visit{peer.Name, "https://auth.example/authorize?x=1", make(chan error, 1), func() { gave = true }}
+			r.send(v)
+			return v, &gave
+		}
+		v, gave := show()
+		r.wants("auth.example", "nothing is opened yet", "authorization")
+		r.wantsNot(inspect.OriginNote, "decline")
+		r.press("r", "o", "ctrl+x")
+		r.press("n")
+		if len(v.agreed) != 0 {
+			t.Fatal("agreed to without y")
+		}
+		r.press("y")
+		if err := <-v.agreed; err != nil || *gave {
+			t.Error(err, *gave)
+		}
+		r.wants("open it yourself")
+		r.send(authorized{peer.Name, nil})
+		r.wants("demo is authorized")
+		_, gave = show()
+		r.press("esc", "y")
+		if !*gave {
+			t.Error("not given up")
+		}
+		r.send(authorized{peer.Name, errGivenUp})
+		r.wants("the authorization was given up")
+		if len(r.m.panels) != 0 {
+			t.Error("the panel stays")
+		}
+	})
+}

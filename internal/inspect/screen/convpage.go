@@ -112,7 +112,7 @@ func (p *convPage) hints(m *Model) []hint {
 func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
 	var out []convLine
 	say := func(msg *inspect.Message, lead, s string) {
-		for i, r := range wrap(forms.Block(s), max(8, w-width(lead))) {
+		for i, r := range wrapAfter(forms.Block(s), max(8, w-width(lead)), ",") {
 			if i > 0 {
 				lead = strings.Repeat(" ", width(lead))
 			}

@@ -153,6 +153,8 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		}
 	case visit:
 		m.visit(msg)
+	case authorized:
+		m.authorized(msg)
 	case tick:
 		m.ticking = false
 	}

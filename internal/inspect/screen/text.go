@@ -43,7 +43,10 @@ func spread(left, right string, w int) string {
 }
 
 // wrap breaks a text into rows of at most w cells, at blanks where it can.
-func wrap(s string, w int) []string {
+func wrap(s string, w int) []string { return wrapAfter(s, w, "") }
+
+// wrapAfter breaks after the given characters, too: JSON on one line has few blanks.
+func wrapAfter(s string, w int, after string) []string {
 	w = max(1, w)
 	var out []string
 	for line := range strings.SplitSeq(s, "\n") {
@@ -51,7 +54,7 @@ func wrap(s string, w int) []string {
 			out = append(out, line)
 			continue
 		}
-		for part := range strings.SplitSeq(ansi.Wrap(line, w, ""), "\n") {
+		for part := range strings.SplitSeq(ansi.Wrap(line, w, after), "\n") {
 			out = append(out, strings.TrimRight(part, " "))
 		}
 	}

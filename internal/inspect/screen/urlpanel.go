@@ -39,9 +39,8 @@ type urlPanel struct {
 	problem string // what became of the browser
 	read    bool   // the end of the panel was on screen
 	scroller
-	w, h int
-	// visited, where it is set, is what the person's consent is for instead of an Ask: an authorization.
-	visited func(error)
+	w, h  int
+	visit *visit // what the person's consent is for instead of an Ask: an authorization; or nil
 }
 
 // opened is what became of the browser.
@@ -81,7 +80,7 @@ func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	case "y", "o":
 		return p.agree(s, m)
 	case "r":
-		if p.stage == urlAgreed {
+		if p.stage == urlAgreed && p.visit == nil {
 			return p.finish(m, forms.ActionAccept)
 		}
 	case "ctrl+x":
@@ -102,6 +101,9 @@ func (p *urlPanel) agree(s string, m *Model) tea.Cmd {
 		return nil
 	}
 	p.stage, p.status = urlOpening, ""
+	if p.visit != nil && s == "y" {
+		p.visit.agreed <- nil
+	}
 	browser, address, id := m.opt.Browser, p.address, p.id()
 	return func() tea.Msg { return opened{id, browser.Open(m.ctx, address)} }
 }
@@ -132,15 +134,10 @@ func (p *urlPanel) confirmKey(s string, m *Model) tea.Cmd {
 
 // finish answers with an action alone.
 func (p *urlPanel) finish(m *Model, a forms.Action) tea.Cmd {
-	if p.visited == nil {
+	if p.visit == nil {
 		return m.answer(p, inspect.Reply{Result: forms.Result{Action: a}})
 	}
-	if a == forms.ActionAccept {
-		p.visited(nil)
-	} else {
-		p.visited(errors.New("the authorization was given up"))
-	}
-	m.drop(p)
+	p.visit.giveUp() // its end takes the panel away
 	return nil
 }
 
@@ -221,11 +218,14 @@ func (p *urlPanel) addressRows(m *Model) []string {
 func (p *urlPanel) view(m *Model) string {
 	head := p.head(m)
 	if p.stage == urlConfirming {
-		body := []string{"", m.th.Strong.Render("Dismiss this without an answer?"), "The server learns that you closed it."}
-		if p.deny == forms.ActionDecline {
-			body = []string{"", m.th.Strong.Render("Decline, and tell the server no?"), "It learns only that you refuse."}
+		title, text, does := "Dismiss this without an answer?", "The server learns that you closed it.", "dismiss"
+		switch {
+		case p.visit != nil:
+			title, text, does = "Give the authorization up?", "Nothing is kept.", "give up"
+		case p.deny == forms.ActionDecline:
+			title, text, does = "Decline, and tell the server no?", "It learns only that you refuse.", "decline"
 		}
-		does := map[forms.Action]string{forms.ActionDecline: "decline", forms.ActionCancel: "dismiss"}[p.deny]
+		body := []string{"", m.th.Strong.Render(title), text}
 		return frame(head, append(body, "", "y       "+does, "n, esc  go back"), m.th.Dim.Render("nothing is sent yet"),
 			[]hint{{"y", does}, {"n", "back"}}, m)
 	}
@@ -235,7 +235,7 @@ func (p *urlPanel) view(m *Model) string {
 	if status == "" {
 		status = map[urlStage]string{urlAsking: "nothing is opened yet", urlOpening: "opening"}[p.stage]
 	}
-	if p.stage == urlAgreed {
+	if p.stage == urlAgreed && p.visit == nil {
 		status += "; then r"
 	}
 	if where != "" && where != "end" && p.stage == urlAsking {
@@ -246,13 +246,16 @@ func (p *urlPanel) view(m *Model) string {
 
 func (p *urlPanel) hints() []hint {
 	retry := "I am done: retry"
-	if p.a.Note() == "" {
+	if p.a.Origin.Pushed {
 		retry = "I am done: answer"
 	}
 	hs := []hint{{"y", "agree and open"}}
 	switch {
 	case p.stage == urlAgreed:
 		hs = []hint{{"r", retry}, {"c", "copy"}, {"o", "open again"}}
+		if p.visit != nil {
+			hs = hs[1:]
+		}
 	case p.address.Refused != "":
 		hs = []hint{{"c", "copy"}}
 	case p.stage == urlOpening:
@@ -261,6 +264,9 @@ func (p *urlPanel) hints() []hint {
 		hs = []hint{{"pgdn", "read on"}}
 	}
 	hs = append(hs, hint{"ctrl+x", "decline"}, hint{"esc", "dismiss"}, hint{"ctrl+f", "leave"})
+	if p.visit != nil {
+		hs = append(hs[:len(hs)-3], hint{"esc", "give up"}, hint{"ctrl+f", "leave"})
+	}
 	if p.stage == urlAsking && p.address.Refused == "" {
 		hs = append(hs, hint{"c", "copy"})
 	}
