@@ -31,7 +31,7 @@ func (a approvals) read() (map[string]string, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(b, &known); err != nil {
-		return nil, fmt.Errorf("%s: %w", a.path, err)
+		return nil, fmt.Errorf("%s is damaged (%w): remove it, and you are asked again", a.path, err)
 	}
 	return known, nil
 }

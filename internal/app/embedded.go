@@ -59,7 +59,7 @@ func openEmbedded(o embeddedOptions) (*embedded, error) {
 	}
 	if o.dir == "" {
 		if e.temporary, err = os.MkdirTemp("", "askback-"); err != nil { // mode 0700
-			return nil, err
+			return nil, usagef(fmt.Errorf("no temporary folder for the Host (TMPDIR): %w", err))
 		}
 		opt.Dir = e.temporary
 		if e.host, err = host.Open(opt); err != nil {
@@ -103,5 +103,5 @@ func (g *globals) hostDir() (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(state, "host")
-	return dir, os.MkdirAll(dir, 0o700)
+	return dir, ownFolder(dir)
 }

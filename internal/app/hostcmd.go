@@ -60,7 +60,7 @@ func (f *hostFlags) dataDir(g *globals) (string, error) {
 		return "", err
 	}
 	dir := filepath.Join(state, "host")
-	return dir, os.MkdirAll(dir, 0o700)
+	return dir, ownFolder(dir)
 }
 
 func (f *hostFlags) tokens(g *globals) (*access.Store, string, error) {

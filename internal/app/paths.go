@@ -2,6 +2,7 @@ package app
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -17,10 +18,19 @@ func (g *globals) stateDir() (string, error) {
 		base = filepath.Join(home, ".local", "state")
 	}
 	dir := filepath.Join(base, "askback")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", usagef(err)
+	return dir, ownFolder(dir)
+}
+
+// ownFolder makes a folder of ours, and one that is there already private.
+func ownFolder(dir string) error {
+	err := os.MkdirAll(dir, 0o700)
+	if err != nil {
+		return usagef(fmt.Errorf("the folder for askback's data cannot be made: %w", err))
 	}
-	return dir, nil
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(dir, 0o700) // best effort: what is in it is private by itself
+	}
+	return nil
 }
 
 // configPath is the MCP servers file to read, and whether it is the project file ./.mcp.json, which has to be
