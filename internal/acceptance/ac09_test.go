@@ -23,9 +23,13 @@ func ac09(t T) {
 	}
 	// fill fills in and submits what open left, then the second form.
 	fill := func(p *person) {
-		p.press("b", "\r")
+		p.text("b")
+		p.see("> askb")
+		p.press("\r")
 		p.see("field 2 of 2")
-		p.press(keyDown, "\r")
+		p.press(keyDown)
+		p.see("> ( ) library")
+		p.press("\r")
 		p.see("askb", "library", "s submit")
 		p.ready()
 		p.press("s")
