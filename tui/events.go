@@ -36,7 +36,6 @@ type HostBackend struct {
 	send     func(hostview.Event)
 	openings *openings
 	streams  streams
-	viewOnly bool          // the provider connection may not start Turns
 	refresh  chan struct{} // one slot: the list of sessions is out of date
 }
 
@@ -359,7 +358,7 @@ func (b *HostBackend) configure(ctx context.Context, s *protocol.SessionItem, mo
 // Start implements hostview.Turns.
 func (b *HostBackend) Start(ctx context.Context, session, text string) (hostview.Turn, error) {
 	in := protocol.TurnStartInput{SessionID: session, TurnID: hostclient.NewID(), Content: protocol.Content{Text: text}}
-	r, err := b.start(ctx, in)
+	r, err := hostclient.StartTurn(ctx, b.o.View, b.o.Provider, in)
 	if err != nil {
 		return hostview.Turn{}, hostError(err)
 	}
@@ -367,29 +366,6 @@ func (b *HostBackend) Start(ctx context.Context, session, text string) (hostview
 		return hostview.Turn{}, &hostview.Error{Code: hostview.CodeOperationConflict, Message: "the Host did not start the Turn"}
 	}
 	return turnOf(*r.Turn), nil
-}
-
-// start uses the provider connection while it is there and may.
-func (b *HostBackend) start(ctx context.Context, in protocol.TurnStartInput) (*protocol.TurnStartResult, error) {
-	b.mu.Lock()
-	viewOnly := b.viewOnly || b.o.Provider == nil
-	b.mu.Unlock()
-	if !viewOnly && b.o.Provider.Connection().State == hostclient.StateReady {
-		r, err := b.o.Provider.Do(ctx, &in)
-		if hostclient.RefusalOf(err) != protocol.CodeUnauthorized {
-			if err != nil {
-				return nil, err
-			}
-			if t, ok := r.(*protocol.TurnStartResult); ok {
-				return t, nil
-			}
-			return nil, errors.New("the Host answered something else")
-		}
-		b.mu.Lock()
-		b.viewOnly = true
-		b.mu.Unlock()
-	}
-	return b.o.View.StartTurn(ctx, in)
 }
 
 // Stop implements hostview.Turns.
