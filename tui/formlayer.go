@@ -148,6 +148,8 @@ func (m *Model) answered(msg answered) {
 	}
 	switch hostview.CodeOf(msg.err) {
 	case "": // whether it was stored is told when the Host is there again
+		e.view.Unconfirmed(errorText(msg.err))
+		return
 	case hostview.CodeAlreadyResolved:
 		e.answer, e.gone = nil, true // how it ended is told by an event
 		e.view.Refused("it was answered or closed meanwhile")

@@ -133,7 +133,13 @@ func (m *Model) Show() { m.since = m.now() }
 func (m *Model) Reconnecting(lost bool) { m.lost = lost }
 
 // Refused takes a form out of sending: the answer was not stored, and why. The draft is as it was.
-func (m *Model) Refused(why string) {
+func (m *Model) Refused(why string) { m.unsent("not sent: ", why) }
+
+// Unconfirmed tells that nobody knows yet whether the answer was stored: the connection ended meanwhile. The person can
+// send it again, which converges on what is stored.
+func (m *Model) Unconfirmed(why string) { m.unsent("not confirmed: ", why) }
+
+func (m *Model) unsent(lead, why string) {
 	if m.stage != sending {
 		return
 	}
@@ -142,7 +148,7 @@ func (m *Model) Refused(why string) {
 		m.openReview()
 	}
 	m.since = m.now()
-	m.status = m.th.Glyphs.Bar + " not sent: " + forms.Line(why) // behind the bar: it may quote the server
+	m.status = m.th.Glyphs.Bar + " " + lead + forms.Line(why) // behind the bar: it may quote the server
 }
 
 // Answered is the Host's canonical answer. It reports whether that is the answer we sent, in which case there is nothing
