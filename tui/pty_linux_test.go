@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -442,6 +443,8 @@ func TestTerminalSuspend(t *testing.T) {
 	})
 }
 
+func init() { shellMain = runShell }
+
 // runShell is the smallest shell with job control: it runs the surface in the foreground, and continues it when
 // it has stopped itself.
 func runShell() int {
@@ -449,7 +452,7 @@ func runShell() int {
 	if err != nil {
 		return 1
 	}
-	signalIgnore()
+	signal.Ignore(syscall.SIGTTOU) // it stays alive when it takes the terminal back
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"=connected")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
