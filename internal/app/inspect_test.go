@@ -65,7 +65,9 @@ func TestInspectOnce(t *testing.T) {
 			if !strings.Contains(c.args, "--json") {
 				return
 			}
-			var v struct{ Error struct{ Code, Message string } }
+			var v struct {
+				Error struct{ Code, Message string }
+			}
 			if strings.HasPrefix(r.stdout, "[") {
 				return
 			}

@@ -35,6 +35,10 @@ type inspectFlags struct {
 	command []string // after --
 }
 
+// inspectMethods are suggested by the shell; any other method is sent as it is.
+var inspectMethods = []string{"tools/call", "tools/list", "prompts/get", "prompts/list", "resources/read", "resources/list",
+	"resources/templates/list", "completion/complete", "logging/setLevel", "ping"}
+
 func newInspect(g *globals) *cobra.Command {
 	f := &inspectFlags{}
 	cmd := &cobra.Command{
@@ -75,6 +79,9 @@ With --method it makes one request and prints the result, for scripts; --json al
 	fl.StringVar(&f.export, "export", "", "write the messages as JSON lines to `file` at the end")
 	fl.BoolVar(&f.values, "include-values", false, "keep the answers in exported messages")
 	f.answers.register(cmd)
+	for flag, words := range map[string][]string{"era": {"auto", "modern", "legacy"}, "method": inspectMethods} {
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flags exist
+	}
 	return cmd
 }
 
