@@ -132,10 +132,11 @@ func (s *Server) script(in io.Reader, out io.Writer, on map[string]Reply) {
 		if json.Unmarshal(line, &m) != nil || m.ID == nil || m.Method == "" {
 			continue
 		}
-		result := obliging(m, send)
-		if f := on[m.Method]; f != nil {
-			result = f(m, send)
+		f := on[m.Method]
+		if f == nil {
+			f = obliging
 		}
+		result := f(m, send)
 		if result != "" {
 			send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
 		}

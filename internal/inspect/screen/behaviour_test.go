@@ -460,3 +460,69 @@ func TestAuthorizationPanel(t *testing.T) {
 		}
 	})
 }
+
+// Updates of a watched resource and changed lists are told as they come, and lists that were shown are asked for again.
+func TestWatchedResourcesAndChangedLists(t *testing.T) {
+	note := func(send func(string), id, method, more string) {
+		send(`{"jsonrpc":"2.0","method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}` + more + `}}`)
+	}
+	lists, change := 0, func() {}
+	server := func() *peer.Server {
+		return peer.Scripted(map[string]peer.Reply{
+			"server/discover": func(peer.Message, func(string)) string {
+				return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}}}`
+			},
+			"resources/list": func(peer.Message, func(string)) string {
+				lists++
+				return `{"resultType":"complete","resources":[{"uri":"x://a","name":"version ` + strings.Repeat("I", lists) + `"}]}`
+			},
+			"subscriptions/listen": func(m peer.Message, send func(string)) string {
+				wants := inspect.Member(m.Params, "notifications")
+				note(send, string(m.ID), "notifications/subscriptions/acknowledged", `,"notifications":`+string(wants))
+				if inspect.Member(wants, "resourceSubscriptions") != nil {
+					note(send, string(m.ID), "notifications/resources/updated", `,"uri":"x://a"`)
+				} else {
+					change = func() { note(send, string(m.ID), "notifications/resources/list_changed", "") }
+				}
+				return ""
+			},
+		})
+	}
+	bubble(t, server, wide, func(r *rig) {
+		r.press("4")
+		r.wants("x://a", "version I")
+		r.press("w")
+		r.wants("watched", "updates of x://a are told under 7 news")
+		change()
+		r.settle()
+		r.wants("version II")
+		r.press("7")
+		r.wants("updated: x://a", "changed: resources")
+		r.press("4", "w")
+		r.wantsNot("watched")
+	})
+}
+
+// Calls of several servers are kept apart, though each counts its own.
+func TestSeveralServers(t *testing.T) {
+	bubble(t, demoServer, setup{w: 100, h: 30, options: func(o *inspect.Options) {
+		s := o.Servers[0]
+		s.Name, s.Protocol = "old", config.Legacy
+		o.Servers = append(o.Servers, s)
+		o.Transports["old"] = o.Transports[peer.Name]
+	}}, func(r *rig) {
+		r.wants("2 of 2 servers ready", "demo/mrtr_confirm")
+		r.press("1")
+		r.wants("demo  modern 2026-07-28", "old  legacy 2025-11-25")
+		for _, s := range []string{"demo", "old"} {
+			r.press("2", "/", s+"/mrtr_confirm", "enter", "enter", "s")
+			r.wants("Please confirm.")
+			r.press("ctrl+f")
+			r.press("esc", "2", "esc")
+		}
+		r.press("5")
+		r.wants("demo/mrtr_confirm  waits for you", "old/mrtr_confirm")
+		r.press("ctrl+f", "y", "s", "y", "s", "5")
+		r.wants("demo/mrtr_confirm  done · 2 legs", "old/mrtr_confirm  done · 1 leg")
+	})
+}

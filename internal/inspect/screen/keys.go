@@ -2,6 +2,8 @@ package screen
 
 import (
 	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/tui/tty"
 )
 
 // binding is one key of the program, for the help.
@@ -12,6 +14,7 @@ var bindings = []binding{
 	{"everywhere", "ctrl+f", "leave a panel without deciding, and to the next that waits"},
 	{"everywhere", "ctrl+q", "leave; asks once while a call is open"},
 	{"everywhere", "ctrl+l", "draw the screen again"},
+	{"everywhere", "ctrl+z", "suspend, where a shell can continue us"},
 	{"lists", "1-7, tab", "the lists"},
 	{"lists", "up, down, pgup, pgdown", "move"},
 	{"lists", "/", "filter; esc clears"},
@@ -56,6 +59,12 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return tea.ClearScreen
 	case "ctrl+q":
 		return m.leave()
+	case "ctrl+z":
+		if m.opt.Terminal == nil && tty.CanSuspend() {
+			return tea.Suspend
+		}
+		m.notice = "no shell is here that could continue this program"
+		return nil
 	}
 	if m.up != nil {
 		return m.panelKey(k)

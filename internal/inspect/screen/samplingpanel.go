@@ -171,7 +171,7 @@ func (p *samplingPanel) view(m *Model) string {
 		status = where + ": up, down, pgdown"
 	}
 	return frame(head, body, m.th.Dim.Render(status),
-		[]hint{{"a", "answer"}, {"j", "answer as JSON"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}}, m)
+		[]hint{{"a", "answer"}, {"j", "answer as JSON"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}, {"ctrl+c", "abort"}}, m)
 }
 
 func (p *samplingPanel) writeView(head []string, m *Model) string {

@@ -270,5 +270,8 @@ func (p *urlPanel) hints() []hint {
 	if p.stage == urlAsking && p.address.Refused == "" {
 		hs = append(hs, hint{"c", "copy"})
 	}
+	if p.a.Run != 0 {
+		hs = append(hs, hint{"ctrl+c", "abort"})
+	}
 	return hs
 }
