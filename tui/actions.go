@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -110,7 +111,7 @@ func (m *Model) command(text string) tea.Cmd {
 		}
 		return m.stopTurn()
 	default:
-		m.notice = "unknown command " + clip(forms.Line(name), 20) + "; /help lists them"
+		m.notice = "unknown command " + clip(forms.Line(name), 20) + "; /help lists them, // sends it as a text"
 		return nil
 	}
 	m.comp.clear()
@@ -157,14 +158,20 @@ func (m *Model) keepText(text string) {
 }
 
 func (m *Model) start(text string) tea.Cmd {
-	if strings.TrimSpace(m.comp.edit.String()) == text || m.comp.edit.empty() {
-		m.comp.remember(text)
+	if typed := strings.TrimSpace(m.comp.edit.String()); typed == text || typed == "" || typed == "/"+text {
+		m.comp.remember(cmp.Or(typed, text))
 	}
 	m.log.end()
 	m.log.browse = false
 	id := m.open
+	if names := hostview.StartingFor(m.servers, text); len(names) > 0 {
+		m.notice = "waiting for " + forms.Line(strings.Join(names, ", ")) + " to start"
+	}
 	return m.request(func() tea.Msg {
-		t, err := m.ours.Start(func() (hostview.Turn, error) { return m.backend.Start(m.ctx, id, text) })
+		t, err := m.ours.Start(func() (hostview.Turn, error) {
+			hostview.AwaitTools(m.ctx, m.servers, text)
+			return m.backend.Start(m.ctx, id, text)
+		})
 		return started{session: id, text: text, turn: t, err: err}
 	})
 }

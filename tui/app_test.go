@@ -378,6 +378,14 @@ func TestSend(t *testing.T) {
 			t.Error("sent")
 		}
 	})
+	t.Run("two slashes send a text with one", func(t *testing.T) {
+		d := connected(t, 80, 24)
+		d.typing("//ask 3").press("enter").wantNot("//ask")
+		if d.host.count("start /ask 3") != 1 {
+			t.Errorf("calls: %v", d.host.calls)
+		}
+		d.press("up").want("> //ask 3")
+	})
 	t.Run("a question mark in a text is one", func(t *testing.T) {
 		d := connected(t, 80, 24)
 		d.typing("why?").want("> why?")

@@ -51,6 +51,7 @@ var bindings = []binding{
 	{"commands", "/host /log /help", "the screens above"},
 	{"commands", "/new NAME", "a new session"},
 	{"commands", "/stop", "stop the Turn"},
+	{"commands", "//TEXT", "send a text that begins with a slash"},
 	{"commands", "/quit", "leave; asks once while a call is open"},
 }
 

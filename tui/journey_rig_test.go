@@ -76,6 +76,7 @@ type world struct {
 	tools    *line
 	kill     chan struct{} // the server of the tool "kill" dies
 	mu       sync.Mutex
+	owner    string // the one token of a Host of another program
 	named    int
 	calls    []string
 	answers  []forms.Result
@@ -113,6 +114,9 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) dialing(l *line, role access.Role, instance string) hostclient.Options {
+	if w.owner != "" {
+		return hostclient.Options{URL: "ws://host/runtime-host", NetDial: l.dial, InstanceID: instance, Token: func() (string, error) { return w.owner, nil }}
+	}
 	w.mu.Lock()
 	w.named++
 	name := fmt.Sprintf("%s-%s-%d", role, instance, w.named)

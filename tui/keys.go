@@ -244,6 +244,9 @@ func (m *Model) enter() tea.Cmd {
 	if text == "" {
 		return nil
 	}
+	if rest, ok := strings.CutPrefix(text, "//"); ok {
+		return m.send("/" + rest)
+	}
 	if strings.HasPrefix(text, "/") && !isCall(text) {
 		return m.command(text)
 	}

@@ -21,6 +21,7 @@ const helpText = `/call SERVER/TOOL {"name": value}  call a tool; the tool's for
 /stop                              stop the Turn that runs
 /quit                              leave
 ctrl+c twice                       stop the Turn, or leave where none runs
+//TEXT                             send a text that begins with a slash
 Anything else is sent to the Host as it is.`
 
 // command does what a line says.
@@ -70,6 +71,9 @@ func (a *app) command(ctx context.Context, text string) error {
 	case "/call":
 		return a.start(ctx, text)
 	default:
+		if rest, ok := strings.CutPrefix(text, "//"); ok {
+			return a.start(ctx, "/"+rest)
+		}
 		if strings.HasPrefix(name, "/") {
 			a.out.line("! unknown command %s; /help lists them", forms.Line(name))
 			return a.out.err
@@ -107,8 +111,14 @@ func (a *app) start(ctx context.Context, text string) error {
 		}
 	}
 	id := a.open
+	if names := hostview.StartingFor(a.o.Servers, text); len(names) > 0 {
+		a.out.line("Waiting for %s to start.", forms.Line(strings.Join(names, ", ")))
+	}
 	a.request(ctx, func() func() {
-		t, err := a.ours.Start(func() (hostview.Turn, error) { return a.o.Backend.Start(ctx, id, text) })
+		t, err := a.ours.Start(func() (hostview.Turn, error) {
+			hostview.AwaitTools(ctx, a.o.Servers, text)
+			return a.o.Backend.Start(ctx, id, text)
+		})
 		return func() {
 			if err != nil {
 				a.out.line("! Not sent: %s", reason(err))
