@@ -221,11 +221,11 @@ func TestReplayWithEditedArguments(t *testing.T) {
 	bubble(t, demoServer, wide, func(r *rig) {
 		r.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "plain", Arguments: []byte(`{"text":"one"}`)})
 		r.settle()
-		r.wants("result   one")
+		r.wants("result   │ one")
 		r.press("e")
 		r.wants(`"text": "one"`)
 		r.press("up", "end", "left", "two", "ctrl+s")
-		r.wants("result   onetwo")
+		r.wants("result   │ onetwo")
 		got := r.srv.Got("tools/call")
 		if len(got) != 2 || string(inspect.Member(got[1].Params, "arguments")) != `{"text":"onetwo"}` {
 			t.Errorf("%s", got[1].Params)

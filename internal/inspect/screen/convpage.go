@@ -113,8 +113,12 @@ func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
 	var out []convLine
 	say := func(msg *inspect.Message, lead, s string) {
 		for i, r := range wrapAfter(forms.Block(s), max(8, w-width(lead)), ",") {
-			if i > 0 {
-				lead = strings.Repeat(" ", width(lead))
+			if i == 1 { // a server's text stays behind the bar
+				rest, barred := strings.CutSuffix(lead, m.bar())
+				lead = strings.Repeat(" ", width(rest))
+				if barred {
+					lead += m.bar()
+				}
 			}
 			out = append(out, convLine{m.th.Dim.Render(lead) + r, msg})
 		}
@@ -140,10 +144,13 @@ func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
 			about = c.Legs[n-1].Reply
 		}
 		out = append(out, convLine{m.th.Error.Render(how), about})
-		say(about, "  "+m.th.Glyphs.Bar+" ", r.Err.Message)
+		say(about, "  "+m.bar(), r.Err.Message)
 	}
 	return out
 }
+
+// bar stands before a server's text.
+func (m *Model) bar() string { return m.th.Glyphs.Bar + " " }
 
 // leg lays out one leg and what follows from it.
 func (m *Model) leg(c *inspect.Conversation, i int, l *inspect.Leg, say func(*inspect.Message, string, string), out *[]convLine) {
@@ -181,11 +188,11 @@ func (m *Model) leg(c *inspect.Conversation, i int, l *inspect.Leg, say func(*in
 	case r.Raw == nil:
 		say(r, "  reply    ", size(r.Size)+", not kept")
 	case r.Failed:
-		say(r, "  error    ", compact(errorOf(r)))
+		say(r, "  error    "+m.bar(), compact(errorOf(r)))
 	case l.InputRequired():
 		m.round(c, i, l, say)
 	default:
-		say(r, "  result   ", shown(inspect.ResultText(c.Method, resultOf(r))))
+		say(r, "  result   "+m.bar(), shown(inspect.ResultText(c.Method, resultOf(r))))
 	}
 }
 
@@ -195,7 +202,7 @@ func (m *Model) pushRows(p *inspect.Push, say func(*inspect.Message, string, str
 	if text := inspect.Text(inspect.Member(inspect.Member(p.Request.Raw, "params"), "message")); text != "" {
 		s += ": " + text
 	}
-	say(p.Request, "  asked    ", s)
+	say(p.Request, "  asked    "+m.bar(), s)
 	switch {
 	case p.Answer == nil:
 	case p.Answer.Failed:
@@ -217,7 +224,7 @@ func (m *Model) round(c *inspect.Conversation, i int, l *inspect.Leg, say func(*
 		if q.Message != "" {
 			s += ": " + q.Message
 		}
-		say(l.Reply, "  asked    ", s)
+		say(l.Reply, "  asked    "+m.bar(), s)
 	}
 	if len(qs) == 0 {
 		say(l.Reply, "  asked    ", "nothing: repeated after a pause")
