@@ -62,8 +62,8 @@ func (fd *Field) parseNumber(text string) (Value, *FieldError) {
 		return Value{}, fd.fault(RuleNumber, "%v", err)
 	case text == "":
 		return Value{}, fd.fault(RuleNumber, "is not a number; nothing was typed")
-	case strings.Contains(text, ",") && grammatical(strings.Replace(text, ",", ".", 1)):
-		return Value{}, fd.fault(RuleNumber, "is not a number; use a point as in %s", strings.Replace(text, ",", ".", 1))
+	case grammatical(decimalComma(text)):
+		return Value{}, fd.fault(RuleNumber, "is not a number; use a point as in %s", decimalComma(text))
 	case strings.ContainsAny(text, ",_' ") && grammatical(strip(text, ",_' ")):
 		return Value{}, fd.fault(RuleNumber, "is not a number; leave out the separators as in %s", strip(text, ",_' "))
 	case strings.HasPrefix(text, "+"):
@@ -105,6 +105,15 @@ func (fd *Field) parseInteger(text string) (Value, *FieldError) {
 
 func isPlainInteger(s string) bool {
 	return grammatical(s) && !strings.ContainsAny(s, ".eE")
+}
+
+// decimalComma rewrites a number whose one comma parts the decimals, as in 1.000,5, or is empty.
+func decimalComma(s string) string {
+	whole, rest, ok := strings.Cut(s, ",")
+	if !ok || strings.ContainsAny(rest, ",._' ") {
+		return ""
+	}
+	return strip(whole, "._' ") + "." + rest
 }
 
 func strip(s, chars string) string {
