@@ -162,8 +162,9 @@ func (m *Model) setMode(id, mode string) tea.Cmd {
 	})
 }
 
-// needsBypass is in the text with which a Host refuses the tools of a program that is no provider of its own.
-const needsBypass = "Bypass execution boundary"
+// needsBypass begins the text with which a Host refuses the tools of a program that is no provider of its own. What
+// our servers say begins with a code and cannot bring the question up.
+const needsBypass = "Client Capability tools require the Bypass execution boundary"
 
 // askBypass asks, once for a session, whether the tools of this program may run in it: another program's Host
 // runs them only where everything is allowed.
@@ -185,7 +186,7 @@ func (m *Model) askBypass() tea.Cmd {
 // bypassRefused asks the same when a Host has just refused a call for that reason.
 func (m *Model) bypassRefused(r hostview.Row) {
 	s, ok := m.session()
-	if ok && r.Kind == hostview.RowToolResult && r.IsError && strings.Contains(r.Text, needsBypass) &&
+	if ok && r.Kind == hostview.RowToolResult && r.IsError && strings.HasPrefix(r.Text, needsBypass) &&
 		m.servers != nil && s.Mode != hostview.ModeBypass && !m.asked[s.ID] {
 		m.bypassDialog(s)
 	}
