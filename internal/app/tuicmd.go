@@ -14,6 +14,7 @@ import (
 	"askback/hostclient"
 	"askback/mcpmgr/config"
 	"askback/tui"
+	"askback/tui/lineapp"
 )
 
 func newDemo(g *globals) *cobra.Command {
@@ -99,6 +100,9 @@ func runTerminal(ctx context.Context, g *globals, term terminal) error {
 	defer t.close()
 	view := hostclient.NewView(t.view)
 	defer view.Close()
+	if err := unusable(t, view); err != nil {
+		return err
+	}
 
 	o := term.options
 	o.Version, o.Logger, o.Logs, o.Getenv = version, log, lines.lines, g.env.getenv
@@ -129,10 +133,30 @@ func runTerminal(ctx context.Context, g *globals, term terminal) error {
 		})()
 	}
 	out, err := tui.Run(ctx, o)
+	if _, refused := errors.AsType[*lineapp.Refused](err); refused {
+		if c := view.Connection(); c.State == hostclient.StateRefused {
+			return connectError(c.Cause)
+		}
+		return &exitError{code: exitUnreachable, err: err}
+	}
 	if err != nil {
 		return &exitError{code: exitFailed, err: err}
 	}
 	return terminalExit(out)
+}
+
+// unusable says what of the command line stands in the way of any connection, before a screen is shown.
+func unusable(t *target, view *hostclient.View) error {
+	if c := view.Connection(); c.State == hostclient.StateRefused {
+		return connectError(c.Cause)
+	}
+	if _, err := t.view.Token(); err != nil {
+		return usagef(err)
+	}
+	if _, err := t.provider.Token(); err != nil {
+		return usagef(err)
+	}
+	return nil
 }
 
 // terminalExit: a person's quit is success; a signal, or a terminal that went away, ended us.

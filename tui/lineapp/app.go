@@ -39,6 +39,11 @@ type Options struct {
 // ErrEnded is the end of the input. Nothing was answered by it.
 var ErrEnded = linemode.ErrEnded
 
+// Refused is the end of a connection that is not made again by itself: nothing more can be done in lines.
+type Refused struct{ Why string }
+
+func (e *Refused) Error() string { return "the Host cannot be used: " + e.Why }
+
 // stopWindow is how long the second ctrl+c may take.
 const stopWindow = 2 * time.Second
 
@@ -70,6 +75,7 @@ type app struct {
 	armed    time.Time
 	bypass   map[string]bool
 	quit     bool
+	refused  *Refused
 }
 
 // run is Run's loop: what waits for the person comes first, then what has happened, then a command.
@@ -78,6 +84,9 @@ func (a *app) run(ctx context.Context) error {
 	for !a.quit {
 		if err := context.Cause(ctx); err != nil {
 			return err
+		}
+		if a.refused != nil {
+			return a.refused
 		}
 		if in, ok := a.next(); ok {
 			if err := a.ask(ctx, in); err != nil {
@@ -123,7 +132,7 @@ func (p *App) Tell(ctx context.Context, e hostview.Event) {
 }
 
 // Run shows the surface until the person leaves (nil), the input ends (ErrEnded), ctx ends (its cause) or Out
-// fails.
+// fails. A Host that refuses the connection is a *Refused.
 func (p *App) Run(ctx context.Context) error {
 	defer p.a.lines.Close()
 	return p.a.run(ctx)
@@ -239,7 +248,7 @@ func (a *app) readLine(ctx context.Context, prompt string, taken func() bool) (s
 			a.out.line("")
 			a.interrupt(ctx)
 		}
-		if a.quit || taken() {
+		if a.quit || a.refused != nil || taken() {
 			take(errTaken)
 		} else if a.out.n != before {
 			a.out.text("%s", prompt)

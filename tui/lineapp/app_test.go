@@ -398,3 +398,28 @@ func TestConnectionAndProgress(t *testing.T) {
 	r.stop()
 	r.ends(context.Canceled)
 }
+
+// A connection that is refused is not made again by itself, and nobody reads what is typed meanwhile.
+func TestRefusedEnds(t *testing.T) {
+	refused := hostview.Connection{Link: hostview.LinkView, State: hostview.StateRefused, Detail: "the token is wrong"}
+	for name, at := range map[string]func(t *testing.T) *rig{
+		"before anything": func(t *testing.T) *rig { return newRig(t) },
+		"at the prompt":   func(t *testing.T) *rig { return connected(t) },
+		"in a form":       func(t *testing.T) *rig { return connected(t).ask("i1", "c1").see("| Note") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := at(t).tell(refused).see("refused: the token is wrong")
+			select {
+			case err := <-r.done:
+				if e, ok := errors.AsType[*Refused](err); !ok || e.Why != "the token is wrong" {
+					t.Errorf("ended with %v", err)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("it does not end")
+			}
+			if len(r.answers) != 0 {
+				t.Error("answered")
+			}
+		})
+	}
+}

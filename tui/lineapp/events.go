@@ -1,6 +1,7 @@
 package lineapp
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -65,6 +66,12 @@ func (a *app) connection(e hostview.Connection) {
 		a.out.line("Host %s: %s%s", forms.Line(a.host.Address), e.State, why)
 	}
 	a.state = e.State
+	if e.State == hostview.StateRefused {
+		a.refused = &Refused{cmp.Or(forms.Line(e.Detail), "it refuses the connection")}
+		if a.asking != nil && !a.asking.sent {
+			a.asking.end(errTaken)
+		}
+	}
 }
 
 func (a *app) catalog(ctx context.Context, e hostview.Catalog) {
