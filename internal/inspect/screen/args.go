@@ -16,14 +16,23 @@ import (
 
 // formArgs asks for a tool's arguments with the form.
 type formArgs struct {
-	q inspect.Request
-	f *formview.Model
+	q    inspect.Request
+	f    *formview.Model
+	size [2]int // that the form has
 }
 
 func (p *formArgs) title(*Model) string { return "arguments" }
 
+// fit gives the form the whole screen.
+func (p *formArgs) fit(m *Model) {
+	if size := [2]int{m.w, m.h}; size != p.size {
+		p.size = size
+		p.f.Resize(m.w, m.h)
+	}
+}
+
 func (p *formArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	p.f.Resize(m.w, m.h)
+	p.fit(m)
 	if k.String() == "ctrl+c" {
 		m.pop()
 		return nil
@@ -42,7 +51,7 @@ func (p *formArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 }
 
 func (p *formArgs) view(m *Model) string {
-	p.f.Resize(m.w, m.h)
+	p.fit(m)
 	return p.f.View()
 }
 

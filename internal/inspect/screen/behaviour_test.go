@@ -526,3 +526,50 @@ func TestSeveralServers(t *testing.T) {
 		r.wants("demo/mrtr_confirm  done · 2 legs", "old/mrtr_confirm  done · 1 leg")
 	})
 }
+
+// The text of a requestState, and what a server reflects of it, is in no view and on no clipboard.
+func TestStateIsInNoView(t *testing.T) {
+	const state = "STATE-0123456789-abcdefghij"
+	n := 0
+	server := func() *peer.Server {
+		return peer.Scripted(map[string]peer.Reply{"tools/call": func(m peer.Message, send func(string)) string {
+			if n++; n == 1 {
+				return `{"resultType":"input_required","requestState":"` + state + `","inputRequests":{"k":{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}}}`
+			}
+			send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"the state was ` + state + `"}}`)
+			return `{"content":[{"type":"text","text":"you sent ` + state + ` back"}],"structuredContent":{"` + state + `":1}}`
+		}})
+	}
+	bubble(t, server, setup{w: 200, h: 60}, func(r *rig) {
+		check := func() {
+			t.Helper()
+			for _, s := range []string{r.frame(), r.clip} {
+				if strings.Contains(s, "STATE-0123") {
+					t.Fatal(s)
+				}
+			}
+		}
+		r.tool("t")
+		check()
+		r.press("s")
+		r.wants("you sent [redacted] back", "27 bytes, echoed exactly")
+		r.press("c")
+		check()
+		r.press("d", "c")
+		check()
+		r.press("6", "home")
+		for range len(r.m.log.Messages) {
+			r.press("enter", "c")
+			check()
+			r.press("esc", "down")
+			check()
+		}
+		for _, k := range []string{"5", "7", "enter"} {
+			r.press(k)
+			check()
+		}
+		if got := string(inspect.Member(r.srv.Got("tools/call")[1].Params, "requestState")); got != `"`+state+`"` {
+			t.Error(got)
+		}
+	})
+}

@@ -21,6 +21,7 @@ type formPanel struct {
 	intro bool // the note's own screen is shown
 	since time.Time
 	w, h  int
+	size  [2]int // that the form has
 }
 
 func newFormPanel(a *inspect.Ask, m *Model) *formPanel {
@@ -50,7 +51,10 @@ func (p *formPanel) layout(m *Model) {
 		p.intro = false
 	}
 	p.intro = p.intro && p.a.Note() != ""
-	p.f.Resize(p.w, room)
+	if size := [2]int{p.w, room}; size != p.size {
+		p.size = size
+		p.f.Resize(p.w, room)
+	}
 }
 
 func (p *formPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {

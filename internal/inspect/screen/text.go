@@ -182,4 +182,4 @@ func ruleRow(text string, w int, th *theme.Theme, paint theme.Style) string {
 }
 
 // asciiFrame is for terminals that draw nothing else.
-var asciiFrame = strings.NewReplacer("…", "~", "·", "-", "─", "-", "│", "|", "▌", "#", "•", "*", "→", ">", "←", "<", "µ", "u")
+var asciiFrame = strings.NewReplacer("…", "~", "·", "-", "─", "-", "│", "|", "▌", "#", "•", "*", "→", ">", "←", "<", "µ", "u", "×", "x")
