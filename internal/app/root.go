@@ -60,5 +60,6 @@ that --host names.`,
 	f.BoolVar(&g.accessible, "accessible", false, "line mode: no screen control, for screen readers and simple terminals")
 	f.StringVar(&g.permissionMode, "permission-mode", "", "`mode` of a session that is created: bypass, where own tools need it")
 	addCommands(root, g)
+	addCompletion(root, g)
 	return root
 }
