@@ -67,7 +67,11 @@ type jsonArgs struct {
 }
 
 func newJSONArgs(q inspect.Request, text string, why []string) *jsonArgs {
-	return &jsonArgs{q: q, why: why, edit: newArea(text)}
+	p := &jsonArgs{q: q, why: why, edit: newArea(text)}
+	if text == "{}" {
+		p.edit.SetCursor(1)
+	}
+	return p
 }
 
 // replay edits the arguments of a call for another one.

@@ -200,7 +200,7 @@ var films = []struct {
 		f.shot("deploy")
 		f.press("esc", "e")
 		f.shot("as JSON")
-		f.press("left", "x", "ctrl+s")
+		f.press("x", "ctrl+s")
 		f.shot("wrong")
 	}},
 }

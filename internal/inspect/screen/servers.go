@@ -93,7 +93,7 @@ func (p *serverPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 }
 
 func (p *serverPage) rows(m *Model, w, h int) []string {
-	st := m.status[p.name]
+	st := m.ins.Status(p.name) // stderr goes on without a change of state
 	var out []string
 	row := func(name, value string) {
 		if value == "" {
