@@ -1,0 +1,230 @@
+package screen
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/internal/inspect"
+	"askback/internal/inspect/peer"
+	"askback/mcpmgr"
+	"askback/mcpmgr/config"
+)
+
+func TestReplayWithEditedArguments(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "plain", Arguments: []byte(`{"text":"one"}`)})
+		r.settle()
+		r.wants("result   │ one")
+		r.press("e")
+		r.wants(`"text": "one"`)
+		r.press("up", "end", "left", "two", "ctrl+s")
+		r.wants("result   │ onetwo")
+		got := r.srv.Got("tools/call")
+		if len(got) != 2 || string(inspect.Member(got[1].Params, "arguments")) != `{"text":"onetwo"}` {
+			t.Errorf("%s", got[1].Params)
+		}
+		r.press("5")
+		if n := len(r.m.log.Conversations); n != 2 {
+			t.Error(n)
+		}
+	})
+}
+
+func TestExportFromTheScreen(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_two_step")
+		r.press("marker-one", "ctrl+s", "s", "ctrl+s", "s")
+		r.press("6", "/", "method:tools/call", "enter", "E")
+		r.wants("exported to")
+		files, err := filepath.Glob(filepath.Join(r.m.opt.Folder, "*.jsonl"))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		info, err := os.Stat(files[0])
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Error(info.Mode(), err)
+		}
+		b, err := os.ReadFile(files[0])
+		if err != nil || strings.Contains(string(b), "marker-one") || strings.Count(string(b), "\n") != 6 {
+			t.Errorf("%v\n%s", err, b)
+		}
+	})
+}
+
+func TestSearchAndCopy(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_confirm")
+		r.press("y", "s")
+		r.press("6", "/", "id:"+string(r.srv.Got("tools/call")[1].ID)+" sent", "enter", "enter")
+		r.wants("echoed exactly")
+		r.press("/", "requeststate", "enter")
+		r.wants(`"requestState": "[58 bytes]"`)
+		r.press("/", "n0where", "enter")
+		r.wants("not found")
+		r.press("c")
+		state := string(inspect.Member(r.srv.Got("tools/call")[1].Params, "requestState"))
+		if !strings.Contains(r.clip, `"[58 bytes]"`) || len(state) < 20 || strings.Contains(r.clip, strings.Trim(state, `"`)) {
+			t.Errorf("%s", r.clip)
+		}
+		r.press("d")
+		r.wants("leg 2 against leg 1", `+     "requestState": "[58 bytes]"`)
+	})
+}
+
+func TestLeaving(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_confirm")
+		before := r.sent()
+		r.press("ctrl+q")
+		r.wants("Leaving aborts 1 call that is open")
+		r.now("y") // at once it is ignored
+		r.press("n", "ctrl+q", "y")
+		if !r.quit || r.sent() != before {
+			t.Error(r.quit, r.sent())
+		}
+	})
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.press("q")
+		if !r.quit {
+			t.Error("nothing is open, and it asks")
+		}
+	})
+	bubble(t, demoServer, setup{w: 30, h: 8}, func(r *rig) {
+		r.wants("too small")
+		r.press("q", "ctrl+c")
+		if r.quit {
+			t.Error("left by one key")
+		}
+		r.press("ctrl+c")
+		if !r.quit {
+			t.Error("there is no way out")
+		}
+	})
+}
+
+// A log level, log messages and change notices, as they come.
+func TestNews(t *testing.T) {
+	server := func() *peer.Server {
+		return peer.Scripted(map[string]peer.Reply{"tools/call": func(m peer.Message, send func(string)) string {
+			send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"warning","logger":"db","data":{"slow":"query"}}}`)
+			return `{"content":[]}`
+		}})
+	}
+	bubble(t, server, wide, func(r *rig) {
+		r.press("7", "l", "down", "down", "enter")
+		r.wants("sends log messages from info on")
+		r.tool("t")
+		if got := string(inspect.Member(inspect.Member(r.srv.Got("tools/call")[0].Params, "_meta"), "io.modelcontextprotocol/logLevel")); got != `"info"` {
+			t.Error(got)
+		}
+		r.press("7")
+		r.wants(`[warning] db {"slow":"query"}`)
+	})
+}
+
+// A server that fails says why, and connects anew.
+func TestFailedServer(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.press("1", "r", "y")
+		time.Sleep(2 * time.Second)
+		r.settle()
+		if st := r.m.status[peer.Name]; st.State != mcpmgr.StateReady || st.Generation < 2 {
+			t.Errorf("%+v", st)
+		}
+		r.tool("mrtr_confirm")
+		r.wants("Please confirm.")
+	})
+}
+
+// Resizing in every state keeps the frame's size; the draft stays.
+func TestResize(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_two_step")
+		r.press("draft")
+		for _, s := range [][2]int{{40, 12}, {200, 60}, {20, 5}, {40, 13}, {80, 24}} {
+			r.send(tea.WindowSizeMsg{Width: s[0], Height: s[1]})
+			r.frame()
+		}
+		r.wants("draft")
+	})
+}
+
+func TestRootsAreSaid(t *testing.T) {
+	bubble(t, demoServer, setup{w: 80, h: 24, options: func(o *inspect.Options) { o.Servers[0].Roots = []config.Root{{URI: "file:///srv/a"}} }}, func(r *rig) {
+		r.press("1", "enter")
+		r.wants("file:///srv/a")
+		r.tool("mrtr_roots")
+		r.wants(`answered roots: {"roots":[{"uri":"file:///srv/a"}]}`, `1 roots ["file:///srv/a"]`)
+	})
+}
+
+// Updates of a watched resource and changed lists are told as they come, and lists that were shown are asked for again.
+func TestWatchedResourcesAndChangedLists(t *testing.T) {
+	note := func(send func(string), id, method, more string) {
+		send(`{"jsonrpc":"2.0","method":"` + method + `","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":` + id + `}` + more + `}}`)
+	}
+	lists, change := 0, func() {}
+	server := func() *peer.Server {
+		return peer.Scripted(map[string]peer.Reply{
+			"server/discover": func(peer.Message, func(string)) string {
+				return `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}}}`
+			},
+			"resources/list": func(peer.Message, func(string)) string {
+				lists++
+				return `{"resultType":"complete","resources":[{"uri":"x://a","name":"version ` + strings.Repeat("I", lists) + `"}]}`
+			},
+			"subscriptions/listen": func(m peer.Message, send func(string)) string {
+				wants := inspect.Member(m.Params, "notifications")
+				note(send, string(m.ID), "notifications/subscriptions/acknowledged", `,"notifications":`+string(wants))
+				if inspect.Member(wants, "resourceSubscriptions") != nil {
+					note(send, string(m.ID), "notifications/resources/updated", `,"uri":"x://a"`)
+				} else {
+					change = func() { note(send, string(m.ID), "notifications/resources/list_changed", "") }
+				}
+				return ""
+			},
+		})
+	}
+	bubble(t, server, wide, func(r *rig) {
+		r.press("4")
+		r.wants("x://a", "version I")
+		r.press("w")
+		r.wants("watched", "updates of x://a are told under 7 news")
+		change()
+		r.settle()
+		r.wants("version II")
+		r.press("7")
+		r.wants("updated: x://a", "changed: resources")
+		r.press("4", "w")
+		r.wantsNot("watched")
+	})
+}
+
+// Calls of several servers are kept apart, though each counts its own.
+func TestSeveralServers(t *testing.T) {
+	bubble(t, demoServer, setup{w: 100, h: 30, options: func(o *inspect.Options) {
+		s := o.Servers[0]
+		s.Name, s.Protocol = "old", config.Legacy
+		o.Servers = append(o.Servers, s)
+		o.Transports["old"] = o.Transports[peer.Name]
+	}}, func(r *rig) {
+		r.wants("2 of 2 servers ready", "demo/mrtr_confirm")
+		r.press("1")
+		r.wants("demo  modern 2026-07-28", "old  legacy 2025-11-25")
+		for _, s := range []string{"demo", "old"} {
+			r.press("2", "/", s+"/mrtr_confirm", "enter", "enter", "s")
+			r.wants("Please confirm.")
+			r.press("ctrl+f")
+			r.press("esc", "2", "esc")
+		}
+		r.press("5")
+		r.wants("demo/mrtr_confirm  waits for you", "old/mrtr_confirm")
+		r.press("ctrl+f", "y", "s", "y", "s", "5")
+		r.wants("demo/mrtr_confirm  done · 2 legs", "old/mrtr_confirm  done · 1 leg")
+	})
+}

@@ -1,0 +1,253 @@
+package screen
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"askback/internal/inspect"
+	"askback/internal/inspect/peer"
+)
+
+var wide = setup{w: 80, h: 24}
+
+// A panel that opens by itself ignores keys for a moment, and rings once.
+func TestPanelIgnoresWhatWasTypedForSomethingElse(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_confirm")
+		for _, k := range []string{"y", "s", "y", "s"} {
+			r.now(k)
+		}
+		r.wants("no answer yet")
+		if len(r.srv.Got("tools/call")) != 1 || r.bells != 1 {
+			t.Errorf("%d requests, %d bells", len(r.srv.Got("tools/call")), r.bells)
+		}
+	})
+}
+
+// The note is there exactly where the answer goes back as a retry.
+func TestOriginNote(t *testing.T) {
+	for _, c := range []struct {
+		options func(*inspect.Options)
+		tool    string
+		note    bool
+	}{
+		{nil, "mrtr_confirm", true}, {nil, "mrtr_sample", true},
+		{legacy, "mrtr_confirm", false}, {legacy, "mrtr_sample", false},
+	} {
+		for _, s := range sizes {
+			bubble(t, demoServer, setup{w: s[0], h: s[1], options: c.options}, func(r *rig) {
+				r.tool(c.tool)
+				f := strings.Join(strings.Fields(r.frame()), " ")
+				if strings.Contains(f, inspect.OriginNote) != c.note || strings.Contains(f, "input_required") != c.note {
+					t.Errorf("%s, note %v:\n%s", c.tool, c.note, r.frame())
+				}
+			})
+		}
+	}
+}
+
+func TestAbortFromThePanel(t *testing.T) {
+	for _, tool := range []string{"mrtr_confirm", "mrtr_sample"} {
+		bubble(t, demoServer, wide, func(r *rig) {
+			r.tool(tool)
+			before := r.sent()
+			r.press("ctrl+c")
+			r.wants("again to abort the call")
+			time.Sleep(3 * time.Second) // too late to count
+			r.press("ctrl+c")
+			if len(r.m.panels) != 1 {
+				t.Fatal("one key has aborted the call")
+			}
+			r.press("ctrl+c")
+			r.wants("the call was aborted")
+			time.Sleep(10 * time.Second)
+			r.settle()
+			if after := r.sent(); after != before || len(r.m.panels) != 0 {
+				t.Errorf("%s\n%s", before, after)
+			}
+		})
+	}
+}
+
+func TestAbortDuringALeg(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "slow", Arguments: []byte(`{"steps":50,"every":1000}`)})
+		time.Sleep(2500 * time.Millisecond)
+		r.settle()
+		r.wants("leg 1 on the wire · 2/50 step 3 of 50")
+		r.press("x")
+		r.wants("Abort slow?")
+		r.press("y")
+		cs := r.srv.Got("notifications/cancelled")
+		if len(cs) != 1 || string(inspect.Member(cs[0].Params, "requestId")) != string(r.srv.Got("tools/call")[0].ID) {
+			t.Errorf("%v", cs)
+		}
+		r.wants("sent     notifications/cancelled", "ended: the call was aborted")
+	})
+}
+
+// SE-05, SE-07, ML-26: nothing is opened before y, y opens without answering, and accept is sent by r alone.
+func TestAddressPanel(t *testing.T) {
+	dir := t.TempDir()
+	script, out := filepath.Join(dir, "browser"), filepath.Join(dir, "out")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >> "+out+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ran := func() string { b, _ := os.ReadFile(out); return string(b) }
+	const address = "https://accounts.example.com@xn--80ak6aa92e.com/login"
+	server := func() *peer.Server { return asksURL(address) }
+	t.Run("ML-26/opened by the browser", func(t *testing.T) {
+		// A child process is none of the bubble's business: what it does is waited for outside of its clock.
+		bubble(t, server, setup{w: 80, h: 24, screen: func(o *Options) { o.Browser = inspect.Browser(script) }}, func(r *rig) {
+			r.tool("t")
+			r.wants(address, "xn--80ak6aa92e.com", "! what stands before the @", "! the host holds letters", "nothing is opened yet", inspect.OriginNote)
+			for _, k := range []string{"r", "o", "enter", "s", "space"} {
+				r.press(k)
+			}
+			if ran() != "" || len(r.srv.Got("tools/call")) != 1 {
+				t.Fatalf("%q before the consent", ran())
+			}
+			r.press("y")
+			r.wants("opened by $BROWSER", "I am done: retry")
+			if got := ran(); got != address+"\n" || len(r.srv.Got("tools/call")) != 1 {
+				t.Fatalf("%q, %d requests", got, len(r.srv.Got("tools/call")))
+			}
+			r.press("y", "enter")
+			if got := ran(); got != address+"\n" {
+				t.Fatalf("opened again: %q", got)
+			}
+			r.press("r")
+			legs := r.srv.Got("tools/call")
+			if len(legs) != 2 || string(inspect.Member(legs[1].Params, "inputResponses")) != `{"k":{"action":"accept"}}` {
+				t.Errorf("%d legs", len(legs))
+			}
+			r.wants("signed in")
+		})
+	})
+	t.Run("SE-07/no browser", func(t *testing.T) {
+		for _, b := range []inspect.Browser{"", "false", "/does/not/exist"} {
+			bubble(t, server, setup{w: 80, h: 24, screen: func(o *Options) { o.Browser = b }}, func(r *rig) {
+				r.tool("t")
+				r.press("y")
+				r.wants("copy the address and open it yourself")
+				if len(r.srv.Got("tools/call")) != 1 || r.clip != "" {
+					t.Fatal("an answer was sent, or the clipboard set, without the person")
+				}
+				r.press("c")
+				if r.clip != address {
+					t.Errorf("copied %q", r.clip)
+				}
+				r.press("r")
+				r.wants("signed in")
+			})
+		}
+	})
+	t.Run("SE-05/declined and dismissed", func(t *testing.T) {
+		for key, action := range map[string]string{"ctrl+x": "decline", "esc": "cancel"} {
+			bubble(t, server, wide, func(r *rig) {
+				r.tool("t")
+				r.press(key)
+				if len(r.srv.Got("tools/call")) != 1 {
+					t.Fatal("not asked once more")
+				}
+				r.press("n", key, "y")
+				legs := r.srv.Got("tools/call")
+				if got := string(inspect.Member(legs[1].Params, "inputResponses")); got != `{"k":{"action":"`+action+`"}}` {
+					t.Error(got)
+				}
+			})
+		}
+	})
+	t.Run("SE-06/http to elsewhere", func(t *testing.T) {
+		bubble(t, func() *peer.Server { return asksURL("http://x.example/a") }, setup{w: 80, h: 24, screen: func(o *Options) { o.Browser = inspect.Browser(script) }}, func(r *rig) {
+			before := ran()
+			r.tool("t")
+			r.press("y", "o", "r", "y")
+			if len(r.srv.Got("tools/call")) != 1 || ran() != before {
+				t.Error("an address was opened or accepted that must not be")
+			}
+			r.wants("not opened from here")
+			r.press("ctrl+x", "y")
+			r.wants("signed in")
+		})
+	})
+	t.Run("SE-05/all of it is read before the consent counts", func(t *testing.T) {
+		bubble(t, func() *peer.Server { return asksURL("https://x.example/" + strings.Repeat("a", 900)) }, setup{w: 40, h: 12}, func(r *rig) {
+			r.tool("t")
+			r.press("y")
+			r.wantsNot("open it yourself")
+			for range 8 {
+				r.press("y")
+			}
+			r.wants("copy the address")
+		})
+	})
+}
+
+// Several calls wait at once; each panel goes to its own call.
+func TestSeveralPanels(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_confirm")
+		r.press("ctrl+f")
+		r.tool("mrtr_two_step")
+		r.press("ctrl+f")
+		r.tool("mrtr_sample")
+		r.wants("What is the capital")
+		r.press("ctrl+f")
+		r.wants("3 questions wait")
+		r.press("5")
+		r.wants("mrtr_confirm  waits for you: form", "mrtr_two_step  waits for you: form", "mrtr_sample  waits for you: sampling")
+		r.press("home", "down", "f")
+		r.wants("Step 1 of 2")
+		r.press("word", "ctrl+s", "s")
+		r.wants("Please confirm.") // what waits longest comes next
+		r.press("y", "s")
+		r.wants("What is the capital")
+		r.press("ctrl+x", "y")
+		r.wants("Step 2 of 2")
+		r.press("ctrl+s", "s", "5")
+		r.wants("mrtr_confirm  done", "mrtr_two_step  done", "mrtr_sample  ended: the sampling request was rejected")
+	})
+}
+
+// An authorization is shown as an address is; the page answers by itself, and the person may give it up.
+func TestAuthorizationPanel(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.press("1", "a")
+		r.wants("is a local process, which takes no authorization")
+		show := func() (visit, *bool) {
+			gave := false
+			v := visit{peer.Name, "https://auth.example/authorize?x=1", make(chan error, 1), func() { gave = true }}
+			r.send(v)
+			return v, &gave
+		}
+		v, gave := show()
+		r.wants("auth.example", "nothing is opened yet", "authorization")
+		r.wantsNot(inspect.OriginNote, "decline")
+		r.press("r", "o", "ctrl+x")
+		r.press("n")
+		if len(v.agreed) != 0 {
+			t.Fatal("agreed to without y")
+		}
+		r.press("y")
+		if err := <-v.agreed; err != nil || *gave {
+			t.Error(err, *gave)
+		}
+		r.wants("open it yourself")
+		r.send(authorized{peer.Name, nil})
+		r.wants("demo is authorized")
+		_, gave = show()
+		r.press("esc", "y")
+		if !*gave {
+			t.Error("not given up")
+		}
+		r.send(authorized{peer.Name, errGivenUp})
+		r.wants("the authorization was given up")
+		if len(r.m.panels) != 0 {
+			t.Error("the panel stays")
+		}
+	})
+}
