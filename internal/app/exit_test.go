@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 		code string // of the error; "" for a result
 	}{
 		{"result", []string{"call", "demo/plain"}, 0, ""},
-		{"result by --set", []string{"call", "demo/deploy", "--args", deployArgs, "--set", "environment=staging", "--set", "confirm=true"}, 0, ""},
+		{"SC-09 accepted by --set", []string{"call", "demo/deploy", "--args", deployArgs, "--set", "environment=staging", "--set", "confirm=true"}, 0, ""},
 		{"result by --answers", []string{"call", "demo/deploy", "--args", deployArgs, "--answers", answers}, 0, ""},
 		{"result by --accept", []string{"call", "demo/confirm", "--accept"}, 0, ""},
 		{"the tool's own error", []string{"call", "demo/deploy", "--args", deployArgs, "--set", "environment=staging", "--set", "confirm=false"}, 1, "server_error"},
@@ -44,8 +44,8 @@ func TestExitCodes(t *testing.T) {
 		{"input required", []string{"call", "demo/deploy", "--args", deployArgs}, 3, "input_required"},
 		{"too few answers", []string{"call", "demo/wizard", "--answers", short}, 3, "input_required"},
 		{"SC-06 --accept does not fill in required fields", []string{"call", "demo/deploy", "--args", deployArgs, "--accept"}, 3, "input_required"},
-		{"declined", []string{"call", "demo/deploy", "--args", deployArgs, "--decline"}, 4, "server_error"},
-		{"dismissed", []string{"call", "demo/deploy", "--args", deployArgs, "--cancel"}, 4, "server_error"},
+		{"SC-09 declined", []string{"call", "demo/deploy", "--args", deployArgs, "--decline"}, 4, "server_error"},
+		{"SC-09 dismissed", []string{"call", "demo/deploy", "--args", deployArgs, "--cancel"}, 4, "server_error"},
 		{"unknown server", []string{"call", "moon/plain"}, 5, "not_found"},
 		{"unknown tool", []string{"call", "demo/moon"}, 5, "not_found"},
 	} {
