@@ -51,6 +51,30 @@ func (r *rig) text() string {
 	return r.out.String()
 }
 
+func (r *rig) clock() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+func (r *rig) pass(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.now = r.now.Add(d)
+}
+
+func (r *rig) failNext(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail = err
+}
+
+func (r *rig) given() []hostview.Answer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]hostview.Answer(nil), r.answers...)
+}
+
 func (r *rig) call(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,6 +134,8 @@ func (r *rig) Answer(_ context.Context, in hostview.Interaction, a hostview.Answ
 }
 
 func (r *rig) turn(status string) hostview.Turn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return hostview.Turn{SessionID: "s1", TurnID: fmt.Sprintf("t%d", r.turns), RunID: "r", Status: status}
 }
 
@@ -131,7 +157,7 @@ func host(revision string) hostview.Host {
 func newRig(t *testing.T, set ...func(*Options)) *rig {
 	in, w := io.Pipe()
 	r := &rig{t: t, in: w, intr: make(chan struct{}), ours: hostview.NewStarted(), done: make(chan error, 1), now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)}
-	o := Options{Backend: r, Servers: rigServers{make(chan string, 1)}, In: in, Out: r, Version: "test", Interrupt: r.intr, Now: func() time.Time { return r.now }}
+	o := Options{Backend: r, Servers: rigServers{make(chan string, 1)}, In: in, Out: r, Version: "test", Interrupt: r.intr, Now: r.clock}
 	for _, f := range set {
 		f(&o)
 	}
@@ -234,8 +260,8 @@ func TestCallAndForm(t *testing.T) {
 	if strings.Contains(r.text(), "first") {
 		t.Error("an answer of one call is in the form of another")
 	}
-	if len(r.answers) != 2 || r.answers[1].Form.Values["note"].Text() != "first" {
-		t.Errorf("answers: %v", r.answers)
+	if got := r.given(); len(got) != 2 || got[1].Form.Values["note"].Text() != "first" {
+		t.Errorf("answers: %v", r.given())
 	}
 }
 
@@ -245,7 +271,7 @@ func TestFormThatEndsOtherwise(t *testing.T) {
 		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
 		r.tell(hostview.Settled{SessionID: "s1", InteractionID: "i1", Outcome: hostview.Outcome{Status: hostview.StatusClosed, Reason: "provider_disconnected"}})
 		r.see("This form has ended: the provider of the tool was lost. Nothing was sent.")
-		if len(r.answers) != 0 {
+		if len(r.given()) != 0 {
 			t.Error("answered")
 		}
 	})
@@ -258,14 +284,14 @@ func TestFormThatEndsOtherwise(t *testing.T) {
 	t.Run("refused and asked again", func(t *testing.T) {
 		r := connected(t)
 		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
-		r.fail = &hostview.Error{Code: hostview.CodeOperationConflict, Message: `"note": too short`}
+		r.failNext(&hostview.Error{Code: hostview.CodeOperationConflict, Message: `"note": too short`})
 		r.line("x").see("API key").line("").see("Review").line("submit").see(`not stored: "note": too short`, "| Where to?", "| x")
 		r.line("").see("API key").line("").see("Review").line("submit").see("The Host has the answer")
 	})
 	t.Run("too late", func(t *testing.T) {
 		r := connected(t)
 		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
-		r.fail = &hostview.Error{Code: hostview.CodeAlreadyResolved, Message: "answered elsewhere first"}
+		r.failNext(&hostview.Error{Code: hostview.CodeAlreadyResolved, Message: "answered elsewhere first"})
 		r.line("x").see("API key").line("").see("Review").line("submit").see("too late: answered elsewhere first")
 	})
 	t.Run("the input ends", func(t *testing.T) {
@@ -273,7 +299,7 @@ func TestFormThatEndsOtherwise(t *testing.T) {
 		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
 		r.in.Close()
 		r.ends(ErrEnded)
-		if len(r.answers) != 0 {
+		if len(r.given()) != 0 {
 			t.Error("answered")
 		}
 	})
@@ -285,7 +311,7 @@ func TestPromptIsTakenBackForAForm(t *testing.T) {
 	r.ask("i1", "c1").see("| Where to?")
 	r.line("ne").see("dropped").line("real").see("API key").line("").see("| Note: real")
 	if r.called("start half a line") || r.called("start ne") {
-		t.Errorf("calls: %v", r.calls)
+		t.Error(r.text())
 	}
 }
 
@@ -303,7 +329,7 @@ func TestCommands(t *testing.T) {
 	r.line("/new next").see("Session next").line("/open old").see("Session old").line("/open zzz").see(`No session is called "zzz"`)
 	r.line("/remove old").see("cannot be undone", "Write yes").line("yes").see("Removed.")
 	if !r.called("remove s0") || !r.called("create next ") {
-		t.Errorf("calls: %q", r.calls)
+		t.Error(r.text())
 	}
 	r.line("hello").see("No session is open").line("/quit").ends(nil)
 	if strings.Contains(r.text(), "\x1b") {
@@ -325,20 +351,20 @@ func TestInterrupts(t *testing.T) {
 				break
 			}
 			time.Sleep(time.Millisecond)
-			r.now = r.now.Add(3 * time.Second)
+			r.pass(3 * time.Second)
 		}
-		r.now = r.now.Add(time.Second)
+		r.pass(time.Second)
 		r.intr <- struct{}{}
 		r.see("Stopping the Turn.", "> ")
 		if !r.called("stop t1") {
-			t.Errorf("calls: %v", r.calls)
+			t.Error(r.text())
 		}
 	})
 	t.Run("leaving", func(t *testing.T) {
 		r := connected(t)
 		r.intr <- struct{}{}
 		r.see("ctrl+c again leaves")
-		r.now = r.now.Add(3 * time.Second)
+		r.pass(3 * time.Second)
 		r.intr <- struct{}{}
 		r.see("ctrl+c again leaves")
 		r.intr <- struct{}{}
@@ -379,8 +405,8 @@ func TestForeignHost(t *testing.T) {
 		turn := r.turn("waiting_for_user")
 		r.tell(hostview.Projection{SessionID: "s1", Turn: &turn, Pending: []hostview.Interaction{{SessionID: "s1", ID: "i1", Kind: hostview.KindPermission, Prompt: "Run it?"}}})
 		r.see("permission", "| Run it?", "1. allow once").line("3").see("dropped").line("3").see("Review", "| Decision: deny").line("submit").see("The Host has the answer")
-		if len(r.answers) != 1 || r.answers[0].Allow {
-			t.Errorf("answers: %v", r.answers)
+		if got := r.given(); len(got) != 1 || got[0].Allow {
+			t.Errorf("answers: %v", r.given())
 		}
 	})
 }
@@ -417,7 +443,7 @@ func TestRefusedEnds(t *testing.T) {
 			case <-time.After(10 * time.Second):
 				t.Fatal("it does not end")
 			}
-			if len(r.answers) != 0 {
+			if len(r.given()) != 0 {
 				t.Error("answered")
 			}
 		})
