@@ -38,7 +38,8 @@ func named(name, about string, w int, m *Model) string {
 	if w < 50 {
 		return clip(name, w)
 	}
-	return pad(name, min(24, w/3)) + " " + m.th.Dim.Render(clip(forms.Line(about), max(0, w-min(24, w/3)-1)))
+	column := min(max(24, width(name)), w/2)
+	return pad(name, column) + " " + m.th.Dim.Render(clip(forms.Line(about), max(0, w-column-1)))
 }
 
 func (s *tools) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
