@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // The README and the pages name only what there is: files, commands, flags, tests, packages and variables.
@@ -84,9 +83,9 @@ func newBook(t *testing.T) *book {
 	b := &book{root: filepath.Join("..", ".."), flags: map[string]bool{"--help": true}, tests: map[string][]string{}, anywhere: map[string]bool{}}
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
-		add := func(f *pflag.Flag) { b.flags["--"+f.Name] = true }
-		c.Flags().VisitAll(add)
-		c.PersistentFlags().VisitAll(add)
+		for _, name := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(c.Flags().FlagUsages()+c.PersistentFlags().FlagUsages(), -1) {
+			b.flags[name] = true
+		}
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}
