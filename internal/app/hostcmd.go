@@ -76,6 +76,9 @@ func (f *hostFlags) tokens(g *globals) (*access.Store, string, error) {
 }
 
 func runHost(ctx context.Context, g *globals, f *hostFlags) error {
+	if f.retain < 0 {
+		return usagef(errors.New("--retain: how long values are kept, for example 720h"))
+	}
 	ctx, stop := withSignals(ctx)
 	defer stop()
 	log, closeLog, err := g.logger(g.env.stderr)
