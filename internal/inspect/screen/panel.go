@@ -107,6 +107,7 @@ func (m *Model) answer(p panel, r inspect.Reply) tea.Cmd {
 
 func (m *Model) panelKey(k tea.KeyMsg) tea.Cmd {
 	if k.String() != "ctrl+c" {
+		m.notice = ""
 		return m.up.key(k, m)
 	}
 	a := m.up.ask()
