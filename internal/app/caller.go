@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"askback/hostclient"
 	"askback/mcpmgr/config"
 	"askback/protocol"
+	"askback/tui/draft"
 	"askback/tui/linemode"
 )
 
@@ -40,6 +42,7 @@ type caller struct {
 	asking   *asking
 	answered chan askedAnswer
 	row      *protocol.Row // the tool_result
+	earlier  draft.Answers // that a person gave in this call
 	forms    int           // answered by us
 	refused  bool          // one of them declined or dismissed
 }
@@ -327,8 +330,9 @@ func (c *caller) ask(ctx context.Context, in protocol.Interaction, req *protocol
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	c.asking = &asking{in.InteractionID, cancel}
+	ask := linemode.Request{Form: req.Form, Earlier: maps.Clone(c.earlier)}
 	go func() { // ends with the answer or with cancel; follow takes what it sends
-		r, err := c.lines.Ask(ctx, c.g.env.stderr, linemode.Request{Form: req.Form})
+		r, err := c.lines.Ask(ctx, c.g.env.stderr, ask)
 		cancel()
 		c.answered <- askedAnswer{in, r, err}
 	}()
@@ -337,6 +341,7 @@ func (c *caller) ask(ctx context.Context, in protocol.Interaction, req *protocol
 func (c *caller) afterAsking(ctx context.Context, a askedAnswer) error {
 	switch {
 	case a.err == nil:
+		c.remember(a)
 		return c.send(ctx, a.in, a.result)
 	case errors.Is(a.err, linemode.ErrEnded):
 		req := a.in.Request.(*protocol.FormRequest)
@@ -347,6 +352,16 @@ func (c *caller) afterAsking(ctx context.Context, a askedAnswer) error {
 		return nil // taken back
 	}
 	return a.err
+}
+
+// remember keeps what a person answered, for the next form of the same call.
+func (c *caller) remember(a askedAnswer) {
+	if req, ok := a.in.Request.(*protocol.FormRequest); ok && a.result.Action == forms.ActionAccept {
+		if c.earlier == nil {
+			c.earlier = draft.Answers{}
+		}
+		c.earlier.Remember(req.Form, a.result.Values)
+	}
 }
 
 // send gives an answer to the Host, once.

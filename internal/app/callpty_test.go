@@ -175,3 +175,20 @@ func TestNoiseAndAFullPipe(t *testing.T) {
 		t.Errorf("stdout %.200s\nstderr %.200s", data, errs.String())
 	}
 }
+
+// A call that asks again starts from the answers that it was given, and says so.
+func TestCallAsksAgainFromTheLastAnswers(t *testing.T) {
+	w := newWorld(t)
+	s := w.atTerminal("--config", w.path("demo.json"), "call", "demo/mrtr_loop", "--json")
+	s.await("A form, from:")
+	if strings.Contains(s.text(), "It starts from your last answers") {
+		t.Errorf("the first form starts from answers:\n%s", s.text())
+	}
+	s.typed("1\nsubmit\n")
+	s.await("It starts from your last answers in this call.")
+	s.await("your last answer)")
+	s.typed("\x04")
+	if r := s.end(); r.code != exitInput || w.calls() != 2 {
+		t.Errorf("%d calls, %+v\n%s", w.calls(), r, s.text())
+	}
+}
