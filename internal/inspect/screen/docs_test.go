@@ -2,6 +2,7 @@ package screen
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,7 @@ func TestDocumentedFrames(t *testing.T) {
 		r.press("6", "/", "round", "enter")
 		shot("messages")
 	})
+	frames["keys"] = keyTable()
 	raw, err := os.ReadFile(pageFile)
 	if err != nil {
 		t.Fatal(err)
@@ -103,6 +105,20 @@ func TestDocumentedFrames(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// keyTable is the help as the page has it.
+func keyTable() string {
+	var out strings.Builder
+	where := ""
+	for _, b := range bindings {
+		if b.where != where {
+			where = b.where
+			fmt.Fprintln(&out, where)
+		}
+		fmt.Fprintf(&out, "  %-36s %s\n", b.key, b.does)
+	}
+	return out.String()
 }
 
 // dense is a frame without its empty rows.
