@@ -12,6 +12,7 @@ import (
 const (
 	maxWaitingEvents = 1024
 	maxWaitingText   = 1 << 20
+	maxWaitingRows   = maxRowBytes + 1<<20 // one row may be a result of the largest size
 )
 
 // queue is the ordered events that wait to be taken. push never waits. What only shows coalesces: a newer snapshot, tool
@@ -39,7 +40,8 @@ type item struct {
 type waiting struct {
 	last       *item // the newest, for joining text
 	byKey      map[coalesceKey]*item
-	live, text int
+	live       int
+	text, rows int // bytes
 	overflowed bool
 }
 
@@ -117,6 +119,7 @@ func (q *queue) push(e Event) (overflow bool) {
 	if live {
 		w.live++
 		w.text += textOf(e)
+		w.rows += rowsOf(e)
 	}
 	q.signal()
 	return q.check(w, session)
@@ -164,18 +167,21 @@ func textOf(e Event) int {
 		return len(e.Delta.Text)
 	case ToolActivity:
 		return len(e.Event.Chunk)
-	case TranscriptRows:
-		n := 0
-		for _, r := range e.Rows {
-			n += len(r.Raw)
-		}
-		return n
 	}
 	return 0
 }
 
+func rowsOf(e Event) (n int) {
+	if e, ok := e.(TranscriptRows); ok {
+		for _, r := range e.Rows {
+			n += len(r.Raw)
+		}
+	}
+	return n
+}
+
 func (q *queue) check(w *waiting, session string) (overflow bool) {
-	if w.live <= maxWaitingEvents && w.text <= maxWaitingText {
+	if w.live <= maxWaitingEvents && w.text <= maxWaitingText && w.rows <= maxWaitingRows {
 		return false
 	}
 	q.dropLive(w, session)
@@ -214,6 +220,7 @@ func (w *waiting) forget(it *item) {
 	if it.live {
 		w.live--
 		w.text -= textOf(it.event)
+		w.rows -= rowsOf(it.event)
 	}
 	if w.byKey[it.key] == it {
 		delete(w.byKey, it.key)

@@ -21,7 +21,7 @@ import (
 
 const (
 	stopTime = 10 * time.Second // to stop a Turn when the call is given up
-	rowTime  = 5 * time.Second  // for the result's row after the Turn's end
+	rowTime  = 30 * time.Second // for the result's row after the Turn's end: it may be 24 MiB on a slow line
 )
 
 // caller is one tool call from a script: its own session, one Turn of one /call line, and the forms that it asks.

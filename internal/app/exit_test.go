@@ -199,3 +199,16 @@ func TestCodeExit(t *testing.T) {
 		}
 	}
 }
+
+// A result comes whole however large it is: a row of the transcript may hold 24 MiB.
+func TestLargeResults(t *testing.T) {
+	for _, bytes := range []int{900_000, 1_100_000, 9_000_000} {
+		w := newWorld(t)
+		s := peer.New(`{"resultType":"complete","content":[{"type":"image","mimeType":"image/png","data":"` + strings.Repeat("A", bytes/4*4) + `"},{"type":"text","text":"end"}]}`)
+		w.write("peer.json", `{"mcpServers":{"peer":{"protocol":"modern","url":"`+s.Start(t)+`"}}}`)
+		r := w.run("--config", w.path("peer.json"), "call", "peer/ask", "--json")
+		if r.code != 0 || len(r.stdout) < bytes || !strings.Contains(r.stdout, `"text":"end"`) {
+			t.Errorf("%d bytes: exit %d, %d bytes of output\n%s", bytes, r.code, len(r.stdout), r.stderr)
+		}
+	}
+}
