@@ -150,8 +150,7 @@ func ac09(t T) {
 			if code := m.host.cmd.ProcessState.ExitCode(); sig == syscall.SIGTERM && code != 0 {
 				t.Errorf("the Host ended with %d: %s", code, m.host.errs.String())
 			}
-			m.startHost()
-			m.connected()
+			m.restart()
 			m.closedAs(in, protocol.ClosedHostRestarted)
 			p.see("the Host was restarted")
 			m.clean(1, session)

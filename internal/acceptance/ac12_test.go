@@ -134,8 +134,7 @@ func leak(t T) *leaks {
 	m.write("demo.json", jsonOf(t, map[string]any{"mcpServers": servers}))
 	m.host.end(syscall.SIGTERM)
 	m.args = append(m.args, "--log-level", "debug")
-	m.startHost()
-	m.connected()
+	m.restart()
 	session := m.session()
 	if err := m.view.Show(m.ctx(), session, hostclient.ShowOptions{Rows: true}); err != nil {
 		t.Fatal(err)

@@ -68,6 +68,15 @@ func (m *machines) startHost() {
 	m.listen = strings.TrimSuffix(strings.TrimPrefix(endpoint, "wss://"), "/runtime-host")
 }
 
+// restart starts the Host again, and the plain view: the old one may not have noticed yet.
+func (m *machines) restart() {
+	m.t.Helper()
+	m.startHost()
+	m.view.Close()
+	m.view = m.newView()
+	m.connected()
+}
+
 // newView is a view that does not go through the relay.
 func (m *machines) newView() *hostclient.View {
 	return hostclient.NewView(hostclient.Options{URL: "wss://" + m.listen, CAFile: m.path("ca.pem"), Token: func() (string, error) { return m.token, nil }})

@@ -73,6 +73,7 @@ type Server struct {
 	other  []string // methods of all other messages
 	bodies []string // of all messages
 	hold   map[int]chan struct{}
+	ended  chan struct{} // closed when requests that wait are to end
 	legacy bool
 
 	// Tamper, when set, makes of each message what the server takes for it, one or several; set it before Start.
@@ -83,7 +84,7 @@ type Server struct {
 }
 
 // New makes a server with a script.
-func New(script ...string) *Server { return &Server{script: script, hold: map[int]chan struct{}{}} }
+func New(script ...string) *Server { return &Server{script: script, hold: map[int]chan struct{}{}, ended: make(chan struct{})} }
 
 // Hold makes the n-th leg, counted from 1, wait until the returned function is called.
 func (s *Server) Hold(n int) (release func()) {
@@ -107,6 +108,7 @@ func (s *Server) Rewrite(old, new string) {
 func (s *Server) Start(t T) string {
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
+		close(s.ended) // a client that is still there may connect until the listener is closed
 		h.CloseClientConnections()
 		h.Close()
 	})
@@ -269,6 +271,8 @@ func (s *Server) listen(w http.ResponseWriter, r *http.Request, id json.RawMessa
 			notice("notifications/tools/list_changed", "")
 		case <-r.Context().Done():
 			return
+		case <-s.ended:
+			return
 		}
 	}
 }
@@ -322,6 +326,7 @@ func (s *Server) leg(ctx context.Context, header http.Header, id json.RawMessage
 		select {
 		case <-hold:
 		case <-ctx.Done():
+		case <-s.ended:
 		}
 	}
 	return s.script[min(n, len(s.script))-1]
