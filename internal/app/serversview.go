@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"askback/forms"
 	"askback/mcpmgr"
 	"askback/mcpmgr/config"
 	"askback/tui/hostview"
@@ -28,22 +29,31 @@ func (v *serversView) Changed() <-chan struct{} { return v.changed }
 func (v *serversView) Servers() []hostview.Server {
 	list := v.side.mgr.Servers()
 	held := v.side.held()
+	refused := v.side.refused()
 	out := make([]hostview.Server, len(list))
 	for i, s := range list {
-		out[i] = hostview.Server{Name: s.Name, State: string(s.State), Error: s.Reason, Era: s.Version, Tools: s.Tools, Stderr: s.Stderr}
+		out[i] = shownServer(s, held[s.Name], refused)
 		out[i].Notes = serverNotes(s, v.side.leftOut(s.Name))
-		if s.Era != "" {
-			out[i].Era = string(s.Era) + " " + s.Version
-		}
-		if s.State != mcpmgr.StateReady {
-			continue
-		}
-		// A server is ready for the person when the Host can call its tools.
-		if out[i].Ready = held[s.Name] >= s.Tools; !out[i].Ready {
-			out[i].State = "offering its tools"
-		}
 	}
 	return out
+}
+
+// shownServer is a server as a person sees it: it is ready when the Host can call its tools.
+func shownServer(s mcpmgr.ServerStatus, held int, refused error) hostview.Server {
+	v := hostview.Server{Name: s.Name, State: string(s.State), Error: s.Reason, Era: s.Version, Tools: s.Tools, Stderr: s.Stderr}
+	if s.Era != "" {
+		v.Era = string(s.Era) + " " + s.Version
+	}
+	switch {
+	case s.State != mcpmgr.StateReady:
+	case held >= s.Tools:
+		v.Ready = true
+	case refused != nil:
+		v.State, v.Error = "not offered", "the Host refuses the tools: "+forms.Line(refused.Error())
+	default:
+		v.State = "offering its tools"
+	}
+	return v
 }
 
 // serverNotes is what a person should know of a server beside its state.
@@ -53,7 +63,7 @@ func serverNotes(s mcpmgr.ServerStatus, leftOut []string) []string {
 		notes = append(notes, s.EraReason)
 	}
 	if s.Notices != "" {
-		notes = append(notes, "no change notices: "+s.Notices)
+		notes = append(notes, s.Notices)
 	}
 	if s.NeedsAuth {
 		notes = append(notes, "wants authorization: askback authorize "+s.Name)
@@ -101,4 +111,14 @@ func (s *toolSide) leftOut(server string) []string {
 		}
 	}
 	return out
+}
+
+// refused is why the Host does not hold the offers, nil while it has not said so.
+func (s *toolSide) refused() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		return nil
+	}
+	return s.last.Err
 }

@@ -33,7 +33,9 @@ func StartingFor(s Servers, text string) []string {
 	return names
 }
 
-func starting(v Server) bool { return !v.Ready && v.State != "failed" && v.State != "ready" }
+func starting(v Server) bool {
+	return !v.Ready && v.State != "failed" && v.State != "ready" && v.State != "not offered"
+}
 
 // AwaitTools waits for the servers of StartingFor, so that a line that is sent while the program starts finds its
 // tool. It returns when each is ready or failed, when that takes too long, or when ctx ends.
