@@ -84,7 +84,9 @@ type Server struct {
 }
 
 // New makes a server with a script.
-func New(script ...string) *Server { return &Server{script: script, hold: map[int]chan struct{}{}, ended: make(chan struct{})} }
+func New(script ...string) *Server {
+	return &Server{script: script, hold: map[int]chan struct{}{}, ended: make(chan struct{})}
+}
 
 // Hold makes the n-th leg, counted from 1, wait until the returned function is called.
 func (s *Server) Hold(n int) (release func()) {
