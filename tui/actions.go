@@ -8,6 +8,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // act does what a part wants done.
@@ -111,7 +112,7 @@ func (m *Model) command(text string) tea.Cmd {
 		}
 		return m.stopTurn()
 	default:
-		m.notice = "unknown command " + clip(forms.Line(name), 20) + "; /help lists them, // sends it as a text"
+		m.notice = "unknown command " + kit.Clip(forms.Line(name), 20) + "; /help lists them, // sends it as a text"
 		return nil
 	}
 	m.comp.clear()

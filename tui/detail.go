@@ -8,6 +8,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
+	"askback/tui/kit"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -15,7 +16,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // detail shows one item of the transcript in full.
 type detail struct {
 	it *item
-	scroller
+	kit.Scroller
 	cache []string
 	width int
 	text  string
@@ -35,7 +36,7 @@ func (d *detail) title() string {
 }
 
 func (d *detail) key(k tea.KeyMsg, v view) action {
-	if d.scroller.key(k, max(1, v.h-1)) {
+	if d.Scroller.Key(k, max(1, v.h-1)) {
 		return nil
 	}
 	switch k.String() {
@@ -49,7 +50,7 @@ func (d *detail) rows(v view) []string {
 	if d.cache == nil || d.width != v.w || d.text != d.it.text || d.state != d.it.stateText() {
 		d.cache, d.width, d.text, d.state = d.layout(v), v.w, d.it.text, d.it.stateText()
 	}
-	rows, _ := d.cut(d.cache, v.h)
+	rows, _ := d.Cut(d.cache, v.h)
 	return rows
 }
 
@@ -63,7 +64,7 @@ func (d *detail) layout(v view) []string {
 		if name != "" {
 			out = append(out, v.th.Strong.Render(name))
 		}
-		for _, r := range wrap(text, w) {
+		for _, r := range kit.Wrap(text, w) {
 			out = append(out, v.th.Dim.Render(v.th.Glyphs.Bar)+" "+r)
 		}
 	}
@@ -79,7 +80,7 @@ func (d *detail) layout(v view) []string {
 	if it.server != "" {
 		head = it.server + " " + v.th.Glyphs.Dot + " " + head
 	}
-	out = append(out, clip(head, v.w))
+	out = append(out, kit.Clip(head, v.w))
 	section("arguments", pretty(it.args))
 	section("progress", it.output)
 	section("result", it.text)
@@ -98,6 +99,6 @@ func pretty(s string) string {
 	return forms.Block(b.String())
 }
 
-func (d *detail) hints() []hint {
-	return []hint{{"esc", "back"}, {"up/down", "scroll"}, {"pgdn", "page"}, {"g/G", "ends"}}
+func (d *detail) hints() []kit.Hint {
+	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"pgdn", "page"}, {"g/G", "ends"}}
 }

@@ -1,11 +1,11 @@
 package tui
 
 import (
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -18,7 +18,7 @@ type dialog interface {
 	title() string
 	key(k tea.KeyMsg, v view) action
 	rows(v view) []string // at most v.h rows of v.w cells
-	hints() []hint
+	hints() []kit.Hint
 }
 
 // view is what a part needs to know to draw itself or to take a key.
@@ -73,40 +73,6 @@ func (doQuit) action()    {}
 func (doThen) action()    {}
 func (doArgs) action()    {}
 
-// hint is one key with what it does, for the last row.
-type hint struct{ key, does string }
-
-// hintRow draws as many hints as fit, in their order. On a narrow screen ctrl is a caret.
-func hintRow(hints []hint, w int, th *theme.Theme) string {
-	var b strings.Builder
-	used := 0
-	for _, h := range hints {
-		key := h.key
-		if w < 60 {
-			key = strings.ReplaceAll(key, "ctrl+", "^")
-		}
-		sep := ""
-		if used > 0 {
-			sep = " " + th.Glyphs.Dot + " "
-		}
-		n := width(sep) + width(key) + 1 + width(h.does)
-		if used+n > w && h.key == "esc" { // the way out is told even where its word has no room
-			h.does = ""
-			n = width(sep) + width(key)
-		}
-		if used+n > w {
-			continue
-		}
-		used += n
-		b.WriteString(th.Dim.Render(sep))
-		b.WriteString(th.Key.Render(key))
-		if h.does != "" {
-			b.WriteString(" " + h.does)
-		}
-	}
-	return b.String()
-}
-
 // confirm asks once whether something should be done. A text that does not fit is read to its end first.
 type confirm struct {
 	name   string
@@ -115,7 +81,7 @@ type confirm struct {
 	then   action
 	no     action // what anything else does; nil closes
 	opened time.Time
-	scroller
+	kit.Scroller
 	read bool // the end was on screen
 }
 
@@ -128,7 +94,7 @@ func (c *confirm) key(k tea.KeyMsg, v view) action {
 	switch k.String() {
 	case "y", "Y":
 		if !c.seen(v) {
-			c.scroller.key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, v.h-1))
+			c.Scroller.Key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, v.h-1))
 			return nil
 		}
 		return doThen{doClose{}, c.then}
@@ -138,13 +104,13 @@ func (c *confirm) key(k tea.KeyMsg, v view) action {
 		}
 		return doClose{}
 	}
-	c.scroller.key(k, max(1, v.h-1))
+	c.Scroller.Key(k, max(1, v.h-1))
 	return nil
 }
 
 // seen says whether the end of the text is, or was, on screen.
 func (c *confirm) seen(v view) bool {
-	c.read = c.read || c.top >= len(c.layout(v))-v.h
+	c.read = c.read || c.Top >= len(c.layout(v))-v.h
 	return c.read
 }
 
@@ -154,7 +120,7 @@ func (c *confirm) layout(v view) []string {
 		if i > 0 {
 			out = append(out, "")
 		}
-		for _, r := range wrap(p, min(v.w-4, 76)) {
+		for _, r := range kit.Wrap(p, min(v.w-4, 76)) {
 			out = append(out, "  "+r)
 		}
 	}
@@ -166,13 +132,13 @@ func (c *confirm) layout(v view) []string {
 
 func (c *confirm) rows(v view) []string {
 	c.seen(v)
-	rows, _ := c.cut(c.layout(v), v.h)
+	rows, _ := c.Cut(c.layout(v), v.h)
 	return rows
 }
 
-func (c *confirm) hints() []hint {
+func (c *confirm) hints() []kit.Hint {
 	if !c.read {
-		return []hint{{"pgdn", "read on"}, {"n", "no"}, {"esc", "no"}}
+		return []kit.Hint{{"pgdn", "read on"}, {"n", "no"}, {"esc", "no"}}
 	}
-	return []hint{{"y", c.yes}, {"n", "no"}, {"esc", "no"}}
+	return []kit.Hint{{"y", c.yes}, {"n", "no"}, {"esc", "no"}}
 }

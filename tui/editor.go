@@ -9,6 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"askback/forms"
+	"askback/tui/kit"
 )
 
 // editor is a text being typed. Its positions are runes; the cursor moves by what a person sees as one
@@ -246,7 +247,7 @@ func (e *editor) vertical(width, by int) bool {
 // view draws at most height rows round the cursor. With focus the cell under the cursor is drawn by cursor.
 func (e *editor) view(width, height int, focus bool, cursor func(string) string) []string {
 	rows, at := e.rows(width)
-	first := window(len(rows), at, height)
+	first := kit.Window(len(rows), at, height)
 	out := make([]string, 0, height)
 	for i := first; i < len(rows) && len(out) < height; i++ {
 		r := rows[i]
@@ -270,9 +271,4 @@ func (e *editor) cursorLine(r span, cursor func(string) string) string {
 	b.WriteString(cursor(string(e.text[e.cur:next])))
 	b.WriteString(string(e.text[next:r.to]))
 	return b.String()
-}
-
-// window is the first of height rows, out of n, that shows row at and as much before it as after it.
-func window(n, at, height int) int {
-	return max(0, min(at-height/2, n-height))
 }

@@ -9,6 +9,7 @@ import (
 	"askback/tui/draft"
 	"askback/tui/formview"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // formlayer is the form on screen: the queue's. It takes the whole window.
@@ -16,7 +17,7 @@ type formlayer struct{}
 
 func (formlayer) title() string               { return "form" }
 func (formlayer) key(tea.KeyMsg, view) action { return nil }
-func (formlayer) hints() []hint               { return nil }
+func (formlayer) hints() []kit.Hint           { return nil }
 func (formlayer) rows(v view) []string        { return nil }
 
 func (formlayer) show(m *Model) {
@@ -210,7 +211,7 @@ func (m *Model) formView(e *entry) string {
 	more := ""
 	switch {
 	case m.notice != "":
-		more = m.th.Warn.Render(clip(m.notice, m.w))
+		more = m.th.Warn.Render(kit.Clip(m.notice, m.w))
 	case m.stopping():
 		more = m.th.Warn.Render("stopping the Turn")
 	case len(m.queue.entries) > 1 && m.w < 60:
@@ -234,14 +235,14 @@ func beside(row, more string, instead bool, w int) string {
 	if instead {
 		return more
 	}
-	for width(row)+1+width(more) > w {
+	for kit.Width(row)+1+kit.Width(more) > w {
 		i := strings.LastIndex(row, " · ")
 		if i < 0 {
 			break
 		}
 		row = row[:i]
 	}
-	return spread(row, more, w)
+	return kit.Spread(row, more, w)
 }
 
 // argslayer is a form for the arguments of a tool. It takes the whole window.
@@ -251,7 +252,7 @@ type argslayer struct {
 }
 
 func (a *argslayer) title() string               { return "arguments" }
-func (a *argslayer) hints() []hint               { return nil }
+func (a *argslayer) hints() []kit.Hint           { return nil }
 func (a *argslayer) rows(v view) []string        { return nil }
 func (a *argslayer) key(tea.KeyMsg, view) action { return nil }
 func (a *argslayer) resize(w, h int)             { a.f.Resize(w, h) }

@@ -1,5 +1,7 @@
 package tui
 
+import "askback/tui/kit"
+
 import tea "github.com/charmbracelet/bubbletea"
 
 // binding is one key of the program. The help, the last row and docs/keys.md are made of the same table.
@@ -56,14 +58,14 @@ var bindings = []binding{
 }
 
 type help struct {
-	scroller
+	kit.Scroller
 	version string
 }
 
 func (h *help) title() string { return "help" }
 
 func (h *help) key(k tea.KeyMsg, v view) action {
-	if h.scroller.key(k, max(1, v.h-1)) {
+	if h.Scroller.Key(k, max(1, v.h-1)) {
 		return nil
 	}
 	switch k.String() {
@@ -81,7 +83,7 @@ func (h *help) rows(v view) []string {
 	keys = min(keys, v.w/3)
 	var out []string
 	if h.version != "" {
-		out = append(out, v.th.Dim.Render(clip("askback "+h.version, v.w)))
+		out = append(out, v.th.Dim.Render(kit.Clip("askback "+h.version, v.w)))
 	}
 	where := ""
 	for _, b := range bindings {
@@ -92,8 +94,8 @@ func (h *help) rows(v view) []string {
 			}
 			out = append(out, v.th.Strong.Render(where))
 		}
-		names := wrap(b.key, keys)
-		does := wrap(b.does, max(8, v.w-keys-4))
+		names := kit.Wrap(b.key, keys)
+		does := kit.Wrap(b.does, max(8, v.w-keys-4))
 		for i := range max(len(names), len(does)) {
 			left, right := "", ""
 			if i < len(names) {
@@ -102,13 +104,13 @@ func (h *help) rows(v view) []string {
 			if i < len(does) {
 				right = does[i]
 			}
-			out = append(out, "  "+v.th.Key.Render(pad(left, keys))+"  "+right)
+			out = append(out, "  "+v.th.Key.Render(kit.Pad(left, keys))+"  "+right)
 		}
 	}
-	rows, _ := h.cut(out, v.h)
+	rows, _ := h.Cut(out, v.h)
 	return rows
 }
 
-func (h *help) hints() []hint {
-	return []hint{{"esc", "back"}, {"up/down", "scroll"}, {"pgdn", "page"}}
+func (h *help) hints() []kit.Hint {
+	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"pgdn", "page"}}
 }

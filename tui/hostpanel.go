@@ -7,15 +7,16 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // hostpanel shows the Host and both connections.
-type hostpanel struct{ scroller }
+type hostpanel struct{ kit.Scroller }
 
 func (p *hostpanel) title() string { return "Host" }
 
 func (p *hostpanel) key(k tea.KeyMsg, v view) action {
-	if p.scroller.key(k, max(1, v.h-1)) {
+	if p.Scroller.Key(k, max(1, v.h-1)) {
 		return nil
 	}
 	switch k.String() {
@@ -38,10 +39,10 @@ func (p *hostpanel) rows(v view) []string {
 		if text == "" {
 			return
 		}
-		for i, r := range wrap(text, max(8, v.w-14)) {
-			lead := pad("", 12)
+		for i, r := range kit.Wrap(text, max(8, v.w-14)) {
+			lead := kit.Pad("", 12)
 			if i == 0 {
-				lead = pad(name, 12)
+				lead = kit.Pad(name, 12)
 			}
 			out = append(out, "  "+v.th.Dim.Render(lead)+r)
 		}
@@ -69,7 +70,7 @@ func (p *hostpanel) rows(v view) []string {
 	line("root", forms.Line(h.RootID))
 	line("start", forms.Line(h.Epoch))
 	line("sessions", fmt.Sprint(len(v.m.sessions)))
-	rows, _ := p.cut(out, v.h)
+	rows, _ := p.Cut(out, v.h)
 	return rows
 }
 
@@ -92,7 +93,7 @@ func linkText(c hostview.Connection, v view) string {
 			text += fmt.Sprintf(" (attempt %d)", c.Attempt)
 		}
 		if d := c.Retry.Sub(v.now); d > 0 {
-			text += " in " + elapsed(d)
+			text += " in " + kit.Elapsed(d)
 		}
 	}
 	if c.Detail != "" {
@@ -101,6 +102,6 @@ func linkText(c hostview.Connection, v view) string {
 	return text
 }
 
-func (p *hostpanel) hints() []hint {
-	return []hint{{"esc", "back"}, {"up/down", "scroll"}, {"r", "connect again now"}}
+func (p *hostpanel) hints() []kit.Hint {
+	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"r", "connect again now"}}
 }

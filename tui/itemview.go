@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -58,7 +59,7 @@ func (it *item) draw(c columns, preview int, mark string, now time.Time, th *the
 	case itemProblem:
 		who, paint = "!", th.Error
 	}
-	lines := wrap(text, c.text)
+	lines := kit.Wrap(text, c.text)
 	out := make([]string, len(lines))
 	for i, l := range lines {
 		l = paint.Render(l)
@@ -76,7 +77,7 @@ func (it *item) lead(c columns, i int, who, mark string, th *theme.Theme) string
 	if c.time > 0 && !it.time.IsZero() {
 		at = th.Dim.Render(it.time.Format("15:04:05")) + "  "
 	}
-	return at + pad(clip(who, c.who-1), c.who-1) + mark
+	return at + kit.Pad(kit.Clip(who, c.who-1), c.who-1) + mark
 }
 
 func (it *item) drawTool(c columns, preview int, mark string, now time.Time, th *theme.Theme) []string {
@@ -93,24 +94,24 @@ func (it *item) drawTool(c columns, preview int, mark string, now time.Time, th 
 	clock := ""
 	switch {
 	case it.live() && it.waits:
-		clock = elapsed(now.Sub(it.waiting))
+		clock = kit.Elapsed(now.Sub(it.waiting))
 	case it.live() && !it.time.IsZero():
-		clock = elapsed(now.Sub(it.time))
+		clock = kit.Elapsed(now.Sub(it.time))
 	case it.took > 0:
-		clock = elapsed(it.took)
+		clock = kit.Elapsed(it.took)
 	}
 	head := ""
 	if it.server != "" {
 		head = clipMiddle(it.server, max(6, c.text/3)) + " · "
 	}
-	out := []string{it.lead(c, 0, clipMiddle(it.tool, c.who-1), mark, th) + spread(head+paint.Render(state), th.Dim.Render(clock), c.text)}
+	out := []string{it.lead(c, 0, clipMiddle(it.tool, c.who-1), mark, th) + kit.Spread(head+paint.Render(state), th.Dim.Render(clock), c.text)}
 	indent := it.lead(c, 1, "", mark, th)
 	if it.args != "" && it.args != "{}" && !it.told {
-		out = append(out, indent+th.Dim.Render(clip(it.args, c.text)))
+		out = append(out, indent+th.Dim.Render(kit.Clip(it.args, c.text)))
 	}
 	if it.live() {
 		if it.output != "" {
-			out = append(out, indent+th.Dim.Render(th.Glyphs.Bar+" ")+clip(it.output, c.text-2))
+			out = append(out, indent+th.Dim.Render(th.Glyphs.Bar+" ")+kit.Clip(it.output, c.text-2))
 		}
 		return out
 	}
@@ -122,7 +123,7 @@ func (it *item) drawTool(c columns, preview int, mark string, now time.Time, th 
 		out = append(out, indent+th.Dim.Render(th.Glyphs.Bar+" ")+l)
 	}
 	if more > 0 {
-		out = append(out, indent+th.Dim.Render(th.Glyphs.Bar+" … "+count(more, "more line", "more lines")))
+		out = append(out, indent+th.Dim.Render(th.Glyphs.Bar+" … "+kit.Count(more, "more line", "more lines")))
 	}
 	return out
 }

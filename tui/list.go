@@ -1,8 +1,7 @@
 package tui
 
 import (
-	tea "github.com/charmbracelet/bubbletea"
-
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -39,58 +38,5 @@ func (l *list) clamp(n int) {
 
 // draw draws the window: row draws one entry without its mark.
 func (l *list) draw(w, h int, th *theme.Theme, row func(i, w int) string) []string {
-	first := window(l.n, l.at, h)
-	out := make([]string, 0, h)
-	for i := first; i < l.n && len(out) < h; i++ {
-		text := row(i, w-3)
-		mark := "  "
-		if i == l.at {
-			mark = th.Focus.Render(">") + " "
-		}
-		out = append(out, mark+clip(text, w-3))
-	}
-	return out
-}
-
-// scroller is a window on rows that is moved by keys.
-type scroller struct{ top int }
-
-func (s *scroller) key(k tea.KeyMsg, page int) bool {
-	switch k.String() {
-	case "up", "k":
-		s.top--
-	case "down", "j":
-		s.top++
-	case "pgup", "b":
-		s.top -= page
-	case "pgdown", " ":
-		s.top += page
-	case "home", "g":
-		s.top = 0
-	case "end", "G":
-		s.top = 1 << 30
-	default:
-		return false
-	}
-	s.top = max(0, s.top)
-	return true
-}
-
-// cut is the visible part of rows. It also says how far down it is, where not all are visible.
-func (s *scroller) cut(rows []string, h int) (out []string, where string) {
-	s.top = max(0, min(s.top, len(rows)-h))
-	if len(rows) <= h {
-		return rows, ""
-	}
-	return rows[s.top : s.top+h], position(s.top, h, len(rows))
-}
-
-func position(top, h, n int) string {
-	switch {
-	case top == 0:
-		return "top"
-	case top+h >= n:
-		return "end"
-	}
-	return itoa(100*top/(n-h)) + "%"
+	return kit.Choice(l.n, l.at, w, h, th, row)
 }

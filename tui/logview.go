@@ -5,6 +5,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // maxLog is how many lines of the log are kept.
@@ -70,13 +71,13 @@ func (l *logview) rows(v view) []string {
 	var out []string
 	for i := max(0, len(lines)-up) - 1; i >= 0 && len(out) < v.h; i-- {
 		e := lines[i]
-		lead := pad(e.Level, 6)
+		lead := kit.Pad(e.Level, 6)
 		if v.w >= 60 && !e.Time.IsZero() {
 			lead = e.Time.Format("15:04:05") + " " + lead
 		}
-		rows := wrap(e.Text, max(8, v.w-width(lead)-2))
+		rows := kit.Wrap(e.Text, max(8, v.w-kit.Width(lead)-2))
 		for k := len(rows) - 1; k >= 0 && len(out) < v.h; k-- {
-			row := v.th.Dim.Render(pad("", width(lead))) + rows[k]
+			row := v.th.Dim.Render(kit.Pad("", kit.Width(lead))) + rows[k]
 			if k == 0 {
 				row = v.th.Dim.Render(lead) + rows[k]
 			}
@@ -89,6 +90,6 @@ func (l *logview) rows(v view) []string {
 	return out
 }
 
-func (l *logview) hints() []hint {
-	return []hint{{"esc", "back"}, {"up/down", "scroll"}, {"G", "end"}}
+func (l *logview) hints() []kit.Hint {
+	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"G", "end"}}
 }

@@ -5,6 +5,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // palette chooses a tool.
@@ -55,7 +56,7 @@ func (p *palette) key(k tea.KeyMsg, v view) action {
 
 func (p *palette) rows(v view) []string {
 	if v.m.servers == nil {
-		return wrap("  No tool is offered from here. A line such as /call SERVER/TOOL {…} calls one that the Host knows.", v.w)
+		return kit.Wrap("  No tool is offered from here. A line such as /call SERVER/TOOL {…} calls one that the Host knows.", v.w)
 	}
 	all := p.shown(v.m)
 	p.clamp(len(all))
@@ -74,7 +75,7 @@ func toolRow(t hostview.Tool, w int, v view) string {
 	if t.Title == "" || w < 50 {
 		return clipMiddle(name, w)
 	}
-	return spread(clipMiddle(name, max(8, 2*w/3)), v.th.Dim.Render(clip(forms.Line(t.Title), w/3)), w)
+	return kit.Spread(clipMiddle(name, max(8, 2*w/3)), v.th.Dim.Render(kit.Clip(forms.Line(t.Title), w/3)), w)
 }
 
 // describe is what the server says of a tool, behind our bar.
@@ -87,13 +88,13 @@ func describe(t hostview.Tool, v view) []string {
 	out := []string{v.th.Dim.Render(ruleOf(v.w, v.th))}
 	for i, r := range rows {
 		if i == n-1 && more > 0 {
-			r = clip(r, v.w-5) + " …"
+			r = kit.Clip(r, v.w-5) + " …"
 		}
 		out = append(out, v.th.Dim.Render(v.th.Glyphs.Bar)+" "+r)
 	}
 	return out
 }
 
-func (p *palette) hints() []hint {
-	return []hint{{"enter", "arguments"}, {"ctrl+r", "raw JSON"}, {"esc", "back"}}
+func (p *palette) hints() []kit.Hint {
+	return []kit.Hint{{"enter", "arguments"}, {"ctrl+r", "raw JSON"}, {"esc", "back"}}
 }

@@ -4,6 +4,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
+	"askback/tui/kit"
 )
 
 // rawargs takes a tool's arguments as JSON.
@@ -64,10 +65,10 @@ func (r *rawargs) rows(v view) []string {
 	var out []string
 	for i, w := range r.why {
 		if i == 3 || len(out) >= v.h/3 {
-			out = append(out, v.th.Dim.Render("  "+count(len(r.why)-i, "more reason", "more reasons")))
+			out = append(out, v.th.Dim.Render("  "+kit.Count(len(r.why)-i, "more reason", "more reasons")))
 			break
 		}
-		for _, row := range wrap(forms.Line(w), max(8, v.w-4)) {
+		for _, row := range kit.Wrap(forms.Line(w), max(8, v.w-4)) {
 			out = append(out, v.th.Warn.Render("! ")+row)
 		}
 	}
@@ -89,6 +90,6 @@ func (r *rawargs) rows(v view) []string {
 	return out
 }
 
-func (r *rawargs) hints() []hint {
-	return []hint{{"ctrl+s", "call"}, {"enter", "new line"}, {"esc", "back"}}
+func (r *rawargs) hints() []kit.Hint {
+	return []kit.Hint{{"ctrl+s", "call"}, {"enter", "new line"}, {"esc", "back"}}
 }

@@ -5,6 +5,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // serverpanel shows the MCP servers that run here. The chosen one shows all that is known of it.
@@ -41,7 +42,7 @@ func restartServer(name string, v view) dialog {
 
 func (p *serverpanel) rows(v view) []string {
 	if v.m.servers == nil {
-		return wrap("  No server runs here: the tools of this Host come from somewhere else.", v.w)
+		return kit.Wrap("  No server runs here: the tools of this Host come from somewhere else.", v.w)
 	}
 	all := v.m.serverList
 	p.clamp(len(all))
@@ -60,18 +61,18 @@ func serverRow(s hostview.Server, w int, v view) string {
 	switch {
 	case s.Ready:
 		paint = v.th.Good
-		state += " " + v.th.Glyphs.Dot + " " + count(s.Tools, "tool", "tools")
+		state += " " + v.th.Glyphs.Dot + " " + kit.Count(s.Tools, "tool", "tools")
 	case s.Error != "":
 		paint = v.th.Error
 	}
-	return spread(clipMiddle(forms.Line(s.Name), max(8, w-width(state)-2)), paint.Render(state), w)
+	return kit.Spread(clipMiddle(forms.Line(s.Name), max(8, w-kit.Width(state)-2)), paint.Render(state), w)
 }
 
 // serverDetail is the error, the era and as many of the last stderr lines as there is room for.
 func serverDetail(s hostview.Server, v view, h int) []string {
 	var out []string
 	if s.Error != "" {
-		for i, r := range wrap(forms.Block(s.Error), max(8, v.w-4)) {
+		for i, r := range kit.Wrap(forms.Block(s.Error), max(8, v.w-4)) {
 			lead := "  "
 			if i == 0 {
 				lead = v.th.Error.Render("!") + " "
@@ -83,7 +84,7 @@ func serverDetail(s hostview.Server, v view, h int) []string {
 		out = append(out, v.th.Dim.Render("  MCP "+forms.Line(s.Era)))
 	}
 	for _, n := range s.Notes {
-		for _, r := range wrap(forms.Line(n), max(8, v.w-4)) {
+		for _, r := range kit.Wrap(forms.Line(n), max(8, v.w-4)) {
 			out = append(out, v.th.Dim.Render("  "+r))
 		}
 	}
@@ -92,7 +93,7 @@ func serverDetail(s hostview.Server, v view, h int) []string {
 		out = append(out, v.th.Dim.Render("  last lines of stderr"))
 		var lines []string
 		for _, l := range s.Stderr[max(0, len(s.Stderr)-room):] {
-			for _, r := range wrap(forms.Line(l), max(8, v.w-4)) {
+			for _, r := range kit.Wrap(forms.Line(l), max(8, v.w-4)) {
 				lines = append(lines, v.th.Dim.Render(v.th.Glyphs.Bar)+" "+r)
 			}
 		}
@@ -101,6 +102,6 @@ func serverDetail(s hostview.Server, v view, h int) []string {
 	return out
 }
 
-func (p *serverpanel) hints() []hint {
-	return []hint{{"esc", "back"}, {"r", "restart"}, {"l", "load the configuration"}, {"up/down", "choose"}}
+func (p *serverpanel) hints() []kit.Hint {
+	return []kit.Hint{{"esc", "back"}, {"r", "restart"}, {"l", "load the configuration"}, {"up/down", "choose"}}
 }

@@ -9,6 +9,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // sessionlist chooses, creates and removes sessions.
@@ -162,12 +163,12 @@ func sessionRow(e hostview.Session, w int, v view) string {
 		right += "  " + ago(v.now.Sub(e.LastUsed))
 	}
 	name := forms.Line(cmp.Or(e.Name, e.ID))
-	left := mark + clipMiddle(name, max(8, w-width(right)-4))
+	left := mark + clipMiddle(name, max(8, w-kit.Width(right)-4))
 	right = strings.TrimSpace(right)
 	if e.Status == hostview.StatusWaitingForUser {
-		return spread(left, v.th.Warn.Render(right), w)
+		return kit.Spread(left, v.th.Warn.Render(right), w)
 	}
-	return spread(left, v.th.Dim.Render(right), w)
+	return kit.Spread(left, v.th.Dim.Render(right), w)
 }
 
 // sessionStatus says a status in words.
@@ -186,16 +187,16 @@ func ago(d time.Duration) string {
 	case d < time.Minute:
 		return "just now"
 	case d < time.Hour:
-		return count(int(d/time.Minute), "minute", "minutes") + " ago"
+		return kit.Count(int(d/time.Minute), "minute", "minutes") + " ago"
 	case d < 48*time.Hour:
-		return count(int(d/time.Hour), "hour", "hours") + " ago"
+		return kit.Count(int(d/time.Hour), "hour", "hours") + " ago"
 	}
-	return count(int(d/(24*time.Hour)), "day", "days") + " ago"
+	return kit.Count(int(d/(24*time.Hour)), "day", "days") + " ago"
 }
 
-func (s *sessionlist) hints() []hint {
+func (s *sessionlist) hints() []kit.Hint {
 	if s.name != nil {
-		return []hint{{"enter", "create"}, {"esc", "back"}}
+		return []kit.Hint{{"enter", "create"}, {"esc", "back"}}
 	}
-	return []hint{{"enter", "open"}, {"ctrl+t", "new"}, {"ctrl+x", "remove"}, {"esc", "back"}}
+	return []kit.Hint{{"enter", "open"}, {"ctrl+t", "new"}, {"ctrl+x", "remove"}, {"esc", "back"}}
 }

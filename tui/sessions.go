@@ -9,6 +9,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // catalog takes the Host's list. The first one decides which session is opened.
@@ -39,7 +40,7 @@ func (m *Model) openNamed(want string) tea.Cmd {
 	case 0:
 		m.say("no session is called \""+forms.Line(want)+"\"", true)
 	default:
-		m.say(count(n, "session is", "sessions are")+" called \""+forms.Line(want)+"\"; choose one, or give its id", true)
+		m.say(kit.Count(n, "session is", "sessions are")+" called \""+forms.Line(want)+"\"; choose one, or give its id", true)
 	}
 	m.push(newSessionList(m))
 	return nil

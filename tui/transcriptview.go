@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -136,9 +137,9 @@ func welcome(w, h int, tools bool, th *theme.Theme) []string {
 	} else {
 		text += "\n\nForms that wait in this session open by themselves."
 	}
-	rows := wrap(text, max(8, w-2))
+	rows := kit.Wrap(text, max(8, w-2))
 	for i, r := range rows {
 		rows[i] = " " + th.Dim.Render(strings.TrimRight(r, " "))
 	}
-	return fit(rows, w, h)
+	return kit.Fit(rows, w, h)
 }

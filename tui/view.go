@@ -8,6 +8,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -50,8 +51,8 @@ func (m *Model) smallView() string {
 	if m.notice != "" {
 		text = m.notice
 	}
-	rows := wrap(text, max(1, m.w))
-	return strings.Join(fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
+	rows := kit.Wrap(text, max(1, m.w))
+	return strings.Join(kit.Fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
 }
 
 // bodyHeight is what a dialog has between the status line and the keys.
@@ -61,8 +62,8 @@ func (m *Model) dialogView(d dialog) string {
 	v := m.view(m.w, m.bodyHeight())
 	rows := make([]string, 0, m.h)
 	rows = append(rows, m.statusRow(), m.ruleRow(d.title(), false))
-	rows = append(rows, fit(d.rows(v), m.w, v.h)...)
-	rows = append(rows, m.ruleRow(m.notice, true), hintRow(d.hints(), m.w, m.th))
+	rows = append(rows, kit.Fit(d.rows(v), m.w, v.h)...)
+	rows = append(rows, m.ruleRow(m.notice, true), kit.HintRow(d.hints(), m.w, m.th))
 	return strings.Join(rows, "\n")
 }
 
@@ -74,14 +75,14 @@ func (m *Model) baseView() string {
 		rows = append(rows, m.emptyView()...)
 	} else {
 		for _, r := range m.log.view(now, m.th) {
-			rows = append(rows, clip(r, m.w))
+			rows = append(rows, kit.Clip(r, m.w))
 		}
 	}
 	rows = append(rows, m.ruleRow(m.message(now), m.notice != ""))
 	for _, r := range m.comp.view(m.composerHeight(), !m.log.browse, m.th) {
-		rows = append(rows, clip(r, m.w))
+		rows = append(rows, kit.Clip(r, m.w))
 	}
-	rows = append(rows, hintRow(m.baseHints(), m.w, m.th))
+	rows = append(rows, kit.HintRow(m.baseHints(), m.w, m.th))
 	return strings.Join(rows, "\n")
 }
 
@@ -96,11 +97,11 @@ func (m *Model) emptyView() []string {
 		case m.links[hostview.LinkView].Detail != "":
 			text = "The Host cannot be reached.\n\n" + linkText(m.links[hostview.LinkView], m.view(m.w, m.h))
 		}
-		rows := wrap(text, max(8, m.w-2))
+		rows := kit.Wrap(text, max(8, m.w-2))
 		for i, r := range rows {
 			rows[i] = " " + m.th.Dim.Render(r)
 		}
-		return fit(rows, m.w, m.log.h)
+		return kit.Fit(rows, m.w, m.log.h)
 	}
 	return welcome(m.w, m.log.h, m.servers != nil, m.th)
 }
@@ -123,39 +124,39 @@ func (m *Model) ruleRow(text string, loud bool) string {
 	if text == "" {
 		return m.th.Dim.Render(ruleOf(m.w, m.th))
 	}
-	text = clip(forms.Line(text), m.w-6)
+	text = kit.Clip(forms.Line(text), m.w-6)
 	paint := m.th.Strong
 	if loud {
 		paint = m.th.Warn
 	}
-	rest := max(0, m.w-4-width(text))
+	rest := max(0, m.w-4-kit.Width(text))
 	return m.th.Dim.Render(ruleOf(2, m.th)) + " " + paint.Render(text) + " " + m.th.Dim.Render(ruleOf(rest, m.th))
 }
 
 func ruleOf(w int, th *theme.Theme) string { return strings.Repeat(th.Glyphs.Rule, max(0, w)) }
 
 // baseHints are the keys that do something now, the most useful first.
-func (m *Model) baseHints() []hint {
+func (m *Model) baseHints() []kit.Hint {
 	if m.log.browse {
-		return []hint{{"enter", "in full"}, {"up/down", "choose"}, {"esc", "back"}}
+		return []kit.Hint{{"enter", "in full"}, {"up/down", "choose"}, {"esc", "back"}}
 	}
-	send, stop := hint{"enter", "send"}, hint{"ctrl+c", "stop"}
-	tools, helps := hint{"ctrl+t", "tools"}, hint{"?", "help"}
-	form := hint{"ctrl+f", fmt.Sprintf("form (%d)", m.queue.waiting())}
-	var out []hint
+	send, stop := kit.Hint{"enter", "send"}, kit.Hint{"ctrl+c", "stop"}
+	tools, helps := kit.Hint{"ctrl+t", "tools"}, kit.Hint{"?", "help"}
+	form := kit.Hint{"ctrl+f", fmt.Sprintf("form (%d)", m.queue.waiting())}
+	var out []kit.Hint
 	switch {
 	case m.queue.waiting() > 0 && m.w < 60:
-		out = []hint{form, stop, helps, tools}
+		out = []kit.Hint{form, stop, helps, tools}
 	case m.queue.waiting() > 0:
-		out = []hint{tools, form, stop, helps}
+		out = []kit.Hint{tools, form, stop, helps}
 	case m.running():
-		out = []hint{stop, tools, helps}
+		out = []kit.Hint{stop, tools, helps}
 	default:
-		out = []hint{send, tools, helps}
+		out = []kit.Hint{send, tools, helps}
 	}
-	out = append(out, hint{"ctrl+g", "sessions"}, hint{"ctrl+r", "servers"}, hint{"ctrl+q", "quit"}, hint{"tab", "transcript"})
+	out = append(out, kit.Hint{"ctrl+g", "sessions"}, kit.Hint{"ctrl+r", "servers"}, kit.Hint{"ctrl+q", "quit"}, kit.Hint{"tab", "transcript"})
 	if m.w >= 100 {
-		out = append(out, hint{"ctrl+o", "Host"}, hint{"ctrl+y", "log"})
+		out = append(out, kit.Hint{"ctrl+o", "Host"}, kit.Hint{"ctrl+y", "log"})
 	}
 	return out
 }
@@ -190,11 +191,11 @@ func (m *Model) statusRow() string {
 		joined([]string{where, named, long, waits}, "   "),
 		joined([]string{where, session, short, waits}, " "+m.th.Glyphs.Dot+" "),
 	} {
-		if width(row) <= m.w {
+		if kit.Width(row) <= m.w {
 			return m.paintStatus(row)
 		}
 	}
-	return m.paintStatus(clip(joined([]string{waits, state, session, short}, " "+m.th.Glyphs.Dot+" "), m.w))
+	return m.paintStatus(kit.Clip(joined([]string{waits, state, session, short}, " "+m.th.Glyphs.Dot+" "), m.w))
 }
 
 func joined(parts []string, sep string) string {
@@ -225,7 +226,7 @@ func (m *Model) stateText() string {
 	}
 	if l.State != hostview.StateReady {
 		if l.State == hostview.StateReconnecting && l.Retry.After(m.now()) {
-			return "reconnecting in " + elapsed(l.Retry.Sub(m.now()))
+			return "reconnecting in " + kit.Elapsed(l.Retry.Sub(m.now()))
 		}
 		return string(l.State)
 	}
@@ -259,5 +260,5 @@ func (m *Model) elsewhere() string {
 	if n == 0 {
 		return ""
 	}
-	return "! " + count(n, "other session waits", "other sessions wait")
+	return "! " + kit.Count(n, "other session waits", "other sessions wait")
 }

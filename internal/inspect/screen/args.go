@@ -12,6 +12,7 @@ import (
 	"askback/internal/inspect"
 	"askback/internal/strictjson"
 	"askback/tui/formview"
+	"askback/tui/kit"
 )
 
 // formArgs asks for a tool's arguments with the form.
@@ -56,7 +57,7 @@ func (p *formArgs) view(m *Model) string {
 }
 
 func (p *formArgs) rows(*Model, int, int) []string { return nil }
-func (p *formArgs) hints(*Model) []hint            { return nil }
+func (p *formArgs) hints(*Model) []kit.Hint        { return nil }
 
 // jsonArgs takes arguments as JSON, or the address of a resource, also those of a call that is made again.
 type jsonArgs struct {
@@ -153,16 +154,16 @@ func (p *jsonArgs) rows(m *Model, w, h int) []string {
 	var out []string
 	for i, why := range p.why {
 		if len(out) >= h/3 {
-			out = append(out, m.th.Dim.Render("  "+count(len(p.why)-i, "more reason", "more reasons")))
+			out = append(out, m.th.Dim.Render("  "+kit.Count(len(p.why)-i, "more reason", "more reasons")))
 			break
 		}
-		for _, row := range wrap(forms.Line(why), max(8, w-4)) {
+		for _, row := range kit.Wrap(forms.Line(why), max(8, w-4)) {
 			out = append(out, m.th.Warn.Render("! ")+row)
 		}
 	}
 	var wrong []string
 	if p.problem != "" {
-		wrong = wrap(forms.Line(p.problem), max(8, w-3))
+		wrong = kit.Wrap(forms.Line(p.problem), max(8, w-3))
 		wrong = wrong[:min(3, len(wrong))]
 	}
 	p.edit.size(w-3, max(1, h-len(out)-len(wrong)))
@@ -175,6 +176,6 @@ func (p *jsonArgs) rows(m *Model, w, h int) []string {
 	return out
 }
 
-func (p *jsonArgs) hints(*Model) []hint {
-	return []hint{{"ctrl+s", "call"}, {"esc", "back"}, {"enter", "new line"}}
+func (p *jsonArgs) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"ctrl+s", "call"}, {"esc", "back"}, {"enter", "new line"}}
 }

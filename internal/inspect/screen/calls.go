@@ -9,6 +9,7 @@ import (
 	"askback/forms"
 	"askback/internal/inspect"
 	"askback/mcpmgr"
+	"askback/tui/kit"
 )
 
 // calls is the list of conversations, the newest last.
@@ -32,15 +33,15 @@ func (s *calls) row(m *Model, i, w int) string {
 	}
 	right := ""
 	if c.Run != nil && c.Run.Open() {
-		right = elapsed(m.now().Sub(c.Began))
+		right = kit.Elapsed(m.now().Sub(c.Began))
 	}
-	return spread(lead+m.named(c.Server, c.Name)+"  "+m.stateOf(c), right, w)
+	return kit.Spread(lead+m.named(c.Server, c.Name)+"  "+m.stateOf(c), right, w)
 }
 
 // stateOf says where a call stands, in a few words.
 func (m *Model) stateOf(c *inspect.Conversation) string {
 	if c.Run == nil {
-		return count(len(c.Legs), "leg", "legs")
+		return kit.Count(len(c.Legs), "leg", "legs")
 	}
 	if !c.Run.Open() {
 		return outcome(c.Run)
@@ -80,9 +81,9 @@ func outcome(r *inspect.Run) string {
 	case r.Err != nil:
 		return "failed: " + string(r.Err.Code)
 	case r.Result != nil && r.Result.IsError:
-		return "done, the tool failed " + "· " + count(r.Result.Legs, "leg", "legs")
+		return "done, the tool failed " + "· " + kit.Count(r.Result.Legs, "leg", "legs")
 	case r.Result != nil:
-		return "done " + "· " + count(r.Result.Legs, "leg", "legs")
+		return "done " + "· " + kit.Count(r.Result.Legs, "leg", "legs")
 	}
 	return "ended"
 }
@@ -127,8 +128,8 @@ func callKey(k tea.KeyMsg, m *Model, c *inspect.Conversation) tea.Cmd {
 	return nil
 }
 
-func (s *calls) hints(*Model) []hint {
-	return []hint{{"enter", "conversation"}, {"f", "panel"}, {"x", "abort"}, {"e", "again, edited"}}
+func (s *calls) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"enter", "conversation"}, {"f", "panel"}, {"x", "abort"}, {"e", "again, edited"}}
 }
 
 func (s *calls) empty(*Model) string { return "no call yet: 2 tools, 3 prompts, 4 resources" }

@@ -11,6 +11,7 @@ import (
 	"askback/forms"
 	"askback/internal/inspect"
 	"askback/mcpmgr"
+	"askback/tui/kit"
 )
 
 // convPage is one call as a conversation: its legs, what was asked and what was answered between them.
@@ -90,7 +91,7 @@ func (m *Model) signature(c *inspect.Conversation, w int) string {
 	}
 	s := fmt.Sprint(w, len(c.Legs), n, m.stateOf(c))
 	if c.Run != nil && c.Run.Open() {
-		s += elapsed(m.now().Sub(c.Began))
+		s += kit.Elapsed(m.now().Sub(c.Began))
 	}
 	return s
 }
@@ -100,22 +101,22 @@ func (p *convPage) rows(m *Model, w, h int) []string {
 	return p.draw(w, h, m.th, func(i, _ int) string { return p.lines[i].text })
 }
 
-func (p *convPage) hints(m *Model) []hint {
-	hs := []hint{{"enter", "message"}}
+func (p *convPage) hints(m *Model) []kit.Hint {
+	hs := []kit.Hint{{"enter", "message"}}
 	if r := p.c.Run; r != nil && r.Open() {
-		hs = append(hs, hint{"f", "panel"}, hint{"x", "abort"})
+		hs = append(hs, kit.Hint{"f", "panel"}, kit.Hint{"x", "abort"})
 	}
-	return append(hs, hint{"esc", "back"}, hint{"d", "diff"}, hint{"e", "again, edited"}, hint{"c", "copy"})
+	return append(hs, kit.Hint{"esc", "back"}, kit.Hint{"d", "diff"}, kit.Hint{"e", "again, edited"}, kit.Hint{"c", "copy"})
 }
 
 // conversation lays a call out in rows of at most w cells.
 func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
 	var out []convLine
 	say := func(msg *inspect.Message, lead, s string) {
-		for i, r := range wrapAfter(forms.Block(s), max(8, w-width(lead)), ",") {
+		for i, r := range kit.WrapAfter(forms.Block(s), max(8, w-kit.Width(lead)), ",") {
 			if i == 1 { // a server's text stays behind the bar
 				rest, barred := strings.CutSuffix(lead, m.bar())
-				lead = strings.Repeat(" ", width(rest))
+				lead = strings.Repeat(" ", kit.Width(rest))
 				if barred {
 					lead += m.bar()
 				}
@@ -125,7 +126,7 @@ func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
 	}
 	head := forms.Line(c.Server) + " " + m.th.Glyphs.Dot + " " + m.stateOf(c)
 	if r := c.Run; r != nil && r.Open() {
-		head += " " + m.th.Glyphs.Dot + " " + elapsed(m.now().Sub(c.Began))
+		head += " " + m.th.Glyphs.Dot + " " + kit.Elapsed(m.now().Sub(c.Began))
 	}
 	say(nil, "", head)
 	if args := c.Arguments(); args != nil {
@@ -169,7 +170,7 @@ func (m *Model) leg(c *inspect.Conversation, i int, l *inspect.Leg, say func(*in
 	default:
 		head += "  no reply"
 	}
-	*out = append(*out, convLine{m.th.Strong.Render(clip(head, 1<<10)), l.Request})
+	*out = append(*out, convLine{m.th.Strong.Render(kit.Clip(head, 1<<10)), l.Request})
 	if l.Request.StateBytes >= 0 {
 		say(l.Request, "  state    ", stateText(l.Request))
 	}

@@ -10,6 +10,7 @@ import (
 	"askback/internal/inspect"
 	"askback/tui/draft"
 	"askback/tui/formview"
+	"askback/tui/kit"
 )
 
 // formPanel is a form, below a note that says where it came from. Where the screen has no room for both, the note has
@@ -109,5 +110,5 @@ func (p *formPanel) introView(m *Model) string {
 			body = append(body, r)
 		}
 	}
-	return frame(head, body, m.th.Dim.Render("nothing is sent yet"), []hint{{"enter", "open the form"}, {"ctrl+f", "leave for now"}}, m)
+	return frame(head, body, m.th.Dim.Render("nothing is sent yet"), []kit.Hint{{"enter", "open the form"}, {"ctrl+f", "leave for now"}}, m)
 }

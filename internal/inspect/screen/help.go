@@ -4,15 +4,17 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/tui/kit"
 )
 
 // help lists the keys.
-type help struct{ scroller }
+type help struct{ kit.Scroller }
 
 func (h *help) title(m *Model) string { return "help" }
 
 func (h *help) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if !h.scroller.key(k, max(1, m.h-5)) {
+	if !h.Scroller.Key(k, max(1, m.h-5)) {
 		m.pop()
 	}
 	return nil
@@ -30,7 +32,7 @@ func (h *help) rows(m *Model, w, height int) []string {
 			where = b.where
 			out = append(out, m.th.Strong.Render(where))
 		}
-		names, does := wrap(b.key, keys), wrap(b.does, max(8, w-keys-4))
+		names, does := kit.Wrap(b.key, keys), kit.Wrap(b.does, max(8, w-keys-4))
 		for i := range max(len(names), len(does)) {
 			left, right := "", ""
 			if i < len(names) {
@@ -39,15 +41,15 @@ func (h *help) rows(m *Model, w, height int) []string {
 			if i < len(does) {
 				right = does[i]
 			}
-			out = append(out, "  "+m.th.Key.Render(pad(left, keys))+"  "+right)
+			out = append(out, "  "+m.th.Key.Render(kit.Pad(left, keys))+"  "+right)
 		}
 	}
-	rows, _ := h.cut(out, height)
+	rows, _ := h.Cut(out, height)
 	return rows
 }
 
-func (h *help) hints(*Model) []hint {
-	return []hint{{"esc", "back"}, {"up/down", "scroll"}, {"pgdn", "page"}}
+func (h *help) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"pgdn", "page"}}
 }
 
 // confirm asks once whether something should be done.
@@ -75,10 +77,12 @@ func (c *confirm) key(k tea.KeyMsg, m *Model) tea.Cmd {
 
 func (c *confirm) rows(m *Model, w, h int) []string {
 	rows := []string{""}
-	for _, r := range wrap(c.text, w-2) {
+	for _, r := range kit.Wrap(c.text, w-2) {
 		rows = append(rows, " "+r)
 	}
 	return append(rows, "", " "+m.th.Key.Render("y")+" "+c.yes, " "+m.th.Key.Render("n, esc")+" go back")
 }
 
-func (c *confirm) hints(*Model) []hint { return []hint{{"y", c.yes}, {"n", "no"}, {"esc", "back"}} }
+func (c *confirm) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"y", c.yes}, {"n", "no"}, {"esc", "back"}}
+}

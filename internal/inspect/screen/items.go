@@ -5,6 +5,7 @@ import (
 
 	"askback/forms"
 	"askback/internal/inspect"
+	"askback/tui/kit"
 )
 
 // entry is an item of a server's list.
@@ -97,8 +98,8 @@ func (s *prompts) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	return nil
 }
 
-func (s *prompts) hints(*Model) []hint {
-	return []hint{{"enter", "get"}, {"d", "describe"}, {"e", "with JSON"}, {"r", "list again"}}
+func (s *prompts) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"enter", "get"}, {"d", "describe"}, {"e", "with JSON"}, {"r", "list again"}}
 }
 
 func (s *prompts) empty(m *Model) string { return m.listState("no server has prompts", "prompts/list") }
@@ -120,7 +121,7 @@ func (s *resources) row(m *Model, i, w int) string {
 	case m.ins.Watched(e.server, e.item.URI):
 		mark = "watched"
 	}
-	return spread(m.named(e.server, e.item.URI)+"  "+m.th.Dim.Render(forms.Line(e.item.Name)), mark, w)
+	return kit.Spread(m.named(e.server, e.item.URI)+"  "+m.th.Dim.Render(forms.Line(e.item.Name)), mark, w)
 }
 
 func (s *resources) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
@@ -165,8 +166,8 @@ func (m *Model) watch(server, uri string) tea.Cmd {
 	}
 }
 
-func (s *resources) hints(*Model) []hint {
-	return []hint{{"enter", "read"}, {"d", "describe"}, {"w", "watch"}, {"r", "list again"}}
+func (s *resources) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"enter", "read"}, {"d", "describe"}, {"w", "watch"}, {"r", "list again"}}
 }
 
 func (s *resources) empty(m *Model) string {

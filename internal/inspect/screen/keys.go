@@ -3,6 +3,7 @@ package screen
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
+	"askback/tui/kit"
 	"askback/tui/tty"
 )
 
@@ -163,7 +164,7 @@ func (m *Model) leave() tea.Cmd {
 		return m.quit()
 	}
 	m.up = nil
-	m.push(&confirm{name: "leave", text: "Leaving aborts " + count(open, "call that is open", "calls that are open") +
+	m.push(&confirm{name: "leave", text: "Leaving aborts " + kit.Count(open, "call that is open", "calls that are open") +
 		". No answer is sent.", yes: "leave", then: (*Model).quit, opened: m.now()})
 	return nil
 }

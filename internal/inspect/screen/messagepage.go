@@ -9,13 +9,14 @@ import (
 
 	"askback/forms"
 	"askback/internal/inspect"
+	"askback/tui/kit"
 )
 
 // messagePage is one message in full.
 type messagePage struct {
 	msg   *inspect.Message
 	among []*inspect.Message // those that n and p go through
-	scroller
+	kit.Scroller
 
 	lines []string // of the message, projected
 	width int
@@ -56,7 +57,7 @@ func (p *messagePage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		p.searchKey(k, m)
 		return nil
 	}
-	if p.scroller.key(k, max(1, m.h-5)) {
+	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}
 	switch k.String() {
@@ -116,7 +117,7 @@ func (p *messagePage) next(m *Model) {
 		if strings.Contains(strings.ToLower(p.lines[i]), want) {
 			p.found = i
 			p.layout(m.w)
-			p.top = max(0, slices.Index(p.from, i)-2)
+			p.Top = max(0, slices.Index(p.from, i)-2)
 			return
 		}
 	}
@@ -130,7 +131,7 @@ func (p *messagePage) layout(w int) {
 	}
 	p.cache, p.from, p.width = nil, nil, w
 	for i, l := range p.lines {
-		for _, r := range wrap(l, max(8, w-3)) {
+		for _, r := range kit.Wrap(l, max(8, w-3)) {
 			p.cache, p.from = append(p.cache, r), append(p.from, i)
 		}
 	}
@@ -139,15 +140,15 @@ func (p *messagePage) layout(w int) {
 func (p *messagePage) rows(m *Model, w, h int) []string {
 	p.layout(w)
 	var head []string
-	for _, r := range wrap(p.about(m), w-1) {
+	for _, r := range kit.Wrap(p.about(m), w-1) {
 		head = append(head, m.th.Dim.Render(" "+r))
 	}
 	if p.searching {
 		head = append(head, m.th.Focus.Render("/ ")+p.search.view(w-4))
 	}
 	h = max(1, h-len(head))
-	top := max(0, min(p.top, len(p.cache)-h))
-	rows, _ := p.cut(p.cache, h)
+	top := max(0, min(p.Top, len(p.cache)-h))
+	rows, _ := p.Cut(p.cache, h)
 	out := make([]string, len(rows))
 	for i, r := range rows {
 		bar := m.th.Dim.Render(m.th.Glyphs.Bar)
@@ -169,13 +170,13 @@ func (p *messagePage) about(m *Model) string {
 	return s
 }
 
-func (p *messagePage) hints(*Model) []hint {
+func (p *messagePage) hints(*Model) []kit.Hint {
 	if p.searching {
-		return []hint{{"enter", "find"}, {"esc", "clear"}}
+		return []kit.Hint{{"enter", "find"}, {"esc", "clear"}}
 	}
-	hs := []hint{{"esc", "back"}, {"c", "copy"}, {"/", "search"}, {"n", "next hit"}, {"d", "diff"}}
+	hs := []kit.Hint{{"esc", "back"}, {"c", "copy"}, {"/", "search"}, {"n", "next hit"}, {"d", "diff"}}
 	if len(p.among) > 1 {
-		hs = append(hs, hint{"left/right", "other messages"})
+		hs = append(hs, kit.Hint{"left/right", "other messages"})
 	}
 	return hs
 }

@@ -10,6 +10,7 @@ import (
 
 	"askback/forms"
 	"askback/internal/inspect"
+	"askback/tui/kit"
 )
 
 func strip(s string) string { return ansi.Strip(s) }
@@ -47,14 +48,14 @@ func (s *messages) row(m *Model, i, w int) string {
 	}
 	lead := arrow + " "
 	if w < 60 && msg.ID != "" {
-		lead += clip(forms.Line(msg.ID), 6) + " "
+		lead += kit.Clip(forms.Line(msg.ID), 6) + " "
 	}
 	if w >= 60 {
 		lead = m.th.Dim.Render(msg.Time.Format("15:04:05.000")) + " " + lead
 		if len(m.ins.Names()) > 1 {
-			lead += pad(forms.Line(msg.Server), 10) + " "
+			lead += kit.Pad(forms.Line(msg.Server), 10) + " "
 		}
-		lead += pad(forms.Line(msg.ID), 4) + " "
+		lead += kit.Pad(forms.Line(msg.ID), 4) + " "
 	}
 	what := forms.Line(msg.Method)
 	switch {
@@ -66,7 +67,7 @@ func (s *messages) row(m *Model, i, w int) string {
 	if c := m.log.Conversation(msg); c != nil && msg.Call != 0 && w >= 60 {
 		what += m.th.Dim.Render(fmt.Sprintf(" %s leg %d of %d", m.th.Glyphs.Dot, msg.Leg, len(c.Legs)))
 	}
-	return spread(lead+what, m.th.Dim.Render(size(msg.Size)), w)
+	return kit.Spread(lead+what, m.th.Dim.Render(size(msg.Size)), w)
 }
 
 func (s *messages) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
@@ -87,8 +88,8 @@ func (s *messages) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	return nil
 }
 
-func (s *messages) hints(*Model) []hint {
-	return []hint{{"enter", "in full"}, {"d", "diff"}, {"E", "export"}}
+func (s *messages) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"enter", "in full"}, {"d", "diff"}, {"E", "export"}}
 }
 
 func (s *messages) empty(*Model) string { return "no message yet" }
@@ -115,13 +116,13 @@ func (m *Model) pushDiff(msg *inspect.Message) {
 type diffPage struct {
 	name    string
 	changes []inspect.Change
-	scroller
+	kit.Scroller
 }
 
 func (p *diffPage) title(*Model) string { return p.name }
 
 func (p *diffPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if p.scroller.key(k, max(1, m.h-5)) {
+	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}
 	switch k.String() {
@@ -147,16 +148,16 @@ func (p *diffPage) rows(m *Model, w, h int) []string {
 		case '-':
 			style = m.th.Error
 		}
-		for _, r := range wrap(forms.Line(c.Text), max(8, w-3)) {
+		for _, r := range kit.Wrap(forms.Line(c.Text), max(8, w-3)) {
 			out = append(out, style.Render(string(c.Mark)+" "+r))
 		}
 	}
-	rows, _ := p.cut(out, h)
+	rows, _ := p.Cut(out, h)
 	return rows
 }
 
-func (p *diffPage) hints(*Model) []hint {
-	return []hint{{"esc", "back"}, {"c", "copy"}, {"up/down", "scroll"}}
+func (p *diffPage) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"esc", "back"}, {"c", "copy"}, {"up/down", "scroll"}}
 }
 
 func resultOf(msg *inspect.Message) json.RawMessage { return inspect.Member(msg.Raw, "result") }

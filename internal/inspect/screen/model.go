@@ -10,6 +10,7 @@ import (
 	"askback/internal/inspect"
 	"askback/mcpmgr"
 	"askback/tui/formview"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -36,7 +37,7 @@ type page interface {
 	title(m *Model) string
 	key(k tea.KeyMsg, m *Model) tea.Cmd
 	rows(m *Model, w, h int) []string // at most h rows of w cells
-	hints(m *Model) []hint
+	hints(m *Model) []kit.Hint
 }
 
 // Model is the screen program: what has happened, the lists, what lies on top of each other, and the panels that

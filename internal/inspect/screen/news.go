@@ -9,6 +9,7 @@ import (
 	"askback/forms"
 	"askback/internal/inspect"
 	"askback/mcpmgr"
+	"askback/tui/kit"
 )
 
 // maxNews is how many lines are kept.
@@ -68,7 +69,7 @@ func (s *newsList) row(m *Model, i, w int) string {
 	if len(m.ins.Names()) > 1 {
 		lead += forms.Line(n.server) + " "
 	}
-	return clip(lead+n.text, w)
+	return kit.Clip(lead+n.text, w)
 }
 
 func (s *newsList) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
@@ -87,7 +88,9 @@ func (s *newsList) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	return nil
 }
 
-func (s *newsList) hints(*Model) []hint { return []hint{{"enter", "in full"}, {"l", "log level"}} }
+func (s *newsList) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"enter", "in full"}, {"l", "log level"}}
+}
 
 func (s *newsList) empty(m *Model) string {
 	var without []string

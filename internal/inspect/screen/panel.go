@@ -10,6 +10,7 @@ import (
 	"askback/forms"
 	"askback/internal/inspect"
 	"askback/tui/draft"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -141,7 +142,7 @@ func noteRows(a *inspect.Ask, w int, th *theme.Theme) []string {
 		return nil
 	}
 	var out []string
-	for _, r := range wrap(noteText(a), w-1) {
+	for _, r := range kit.Wrap(noteText(a), w-1) {
 		out = append(out, th.Strong.Render(r))
 	}
 	return out
@@ -161,13 +162,13 @@ func whoRow(a *inspect.Ask, what string, w int, th *theme.Theme) string {
 	if a.Origin.Total > 1 {
 		place += fmt.Sprintf(" %d of %d", a.Origin.Index, a.Origin.Total)
 	}
-	return th.Title.Render(pad(spread(who, place, w-1), w-1))
+	return th.Title.Render(kit.Pad(kit.Spread(who, place, w-1), w-1))
 }
 
 // frame fits a panel's rows: the head stays, the body scrolls, the last two rows are the program's.
-func frame(head, body []string, status string, hints []hint, m *Model) string {
+func frame(head, body []string, status string, hints []kit.Hint, m *Model) string {
 	rows := append([]string{}, head...)
-	rows = append(rows, fit(body, m.w, max(0, m.h-len(head)-2))...)
-	rows = append(rows[:m.h-2], clip(status, m.w), hintRow(hints, m.w, m.th))
+	rows = append(rows, kit.Fit(body, m.w, max(0, m.h-len(head)-2))...)
+	rows = append(rows[:m.h-2], kit.Clip(status, m.w), kit.HintRow(hints, m.w, m.th))
 	return strings.Join(rows, "\n")
 }

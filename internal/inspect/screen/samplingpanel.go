@@ -9,6 +9,7 @@ import (
 
 	"askback/forms"
 	"askback/internal/inspect"
+	"askback/tui/kit"
 )
 
 // samplingStage is where a sampling request stands.
@@ -36,7 +37,7 @@ type samplingPanel struct {
 	review  json.RawMessage
 	problem string
 	since   time.Time
-	scroller
+	kit.Scroller
 	w, h int
 }
 
@@ -78,7 +79,7 @@ func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		}
 		return nil
 	}
-	if k.Paste || p.scroller.key(k, max(1, p.room(m)-1)) {
+	if k.Paste || p.Scroller.Key(k, max(1, p.room(m)-1)) {
 		return nil
 	}
 	switch s {
@@ -112,7 +113,7 @@ func (p *samplingPanel) writeKey(k tea.KeyMsg) tea.Cmd {
 			p.problem = err.Error()
 			return nil
 		}
-		p.review, p.stage, p.scroller = raw, samplingReviewing, scroller{}
+		p.review, p.stage, p.Scroller = raw, samplingReviewing, kit.Scroller{}
 	default:
 		p.problem = ""
 		p.edit.take(k)
@@ -121,21 +122,21 @@ func (p *samplingPanel) writeKey(k tea.KeyMsg) tea.Cmd {
 }
 
 func (p *samplingPanel) reviewKey(k tea.KeyMsg, m *Model) tea.Cmd {
-	if k.Paste || p.scroller.key(k, max(1, p.room(m)-1)) {
+	if k.Paste || p.Scroller.Key(k, max(1, p.room(m)-1)) {
 		return nil
 	}
 	switch k.String() {
 	case "s":
 		return m.answer(p, inspect.Reply{Message: p.review})
 	case "e", "esc":
-		p.stage, p.scroller = samplingWriting, scroller{}
+		p.stage, p.Scroller = samplingWriting, kit.Scroller{}
 	}
 	return nil
 }
 
 func (p *samplingPanel) head(m *Model) []string {
 	warn := "! No model runs here: you answer in its place, and the server reads it."
-	if width(warn) > p.w-1 {
+	if kit.Width(warn) > p.w-1 {
 		warn = "! You answer in a model's place."
 	}
 	return append([]string{whoRow(p.a, "sampling", p.w, m.th), m.th.Warn.Render(warn)}, noteRows(p.a, p.w, m.th)...)
@@ -149,29 +150,29 @@ func (p *samplingPanel) view(m *Model) string {
 	case samplingWriting:
 		return p.writeView(head, m)
 	case samplingReviewing:
-		rows := wrap(forms.Block(inspect.Pretty(p.review)), p.w-1)
-		body, where := p.cut(rows, p.room(m))
+		rows := kit.Wrap(forms.Block(inspect.Pretty(p.review)), p.w-1)
+		body, where := p.Cut(rows, p.room(m))
 		return frame(head, body, m.th.Strong.Render(strings.TrimSpace("this is what is sent "+where)),
-			[]hint{{"s", "send"}, {"e", "edit"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}}, m)
+			[]kit.Hint{{"s", "send"}, {"e", "edit"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}}, m)
 	case samplingRejecting:
 		what := "Nothing is sent to the server."
 		if p.a.Origin.Pushed {
 			what = "The server gets an error."
 		}
 		return frame(head, []string{"", m.th.Strong.Render("Reject, and let the call fail?"), what, "",
-			"y       reject", "n, esc  go back"}, m.th.Dim.Render("nothing is sent yet"), []hint{{"y", "reject"}, {"n", "back"}}, m)
+			"y       reject", "n, esc  go back"}, m.th.Dim.Render("nothing is sent yet"), []kit.Hint{{"y", "reject"}, {"n", "back"}}, m)
 	}
 	var rows []string
 	for _, l := range p.s.Lines() {
 		rows = append(rows, barred(l, p.w, m.th)...)
 	}
-	body, where := p.cut(rows, p.room(m))
+	body, where := p.Cut(rows, p.room(m))
 	status := "nothing is sent yet"
 	if where != "" {
 		status = where + ": up, down, pgdown"
 	}
 	return frame(head, body, m.th.Dim.Render(status),
-		[]hint{{"a", "answer"}, {"j", "answer as JSON"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}, {"ctrl+c", "abort"}}, m)
+		[]kit.Hint{{"a", "answer"}, {"j", "answer as JSON"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}, {"ctrl+c", "abort"}}, m)
 }
 
 func (p *samplingPanel) writeView(head []string, m *Model) string {
@@ -182,7 +183,7 @@ func (p *samplingPanel) writeView(head []string, m *Model) string {
 	}
 	status := m.th.Dim.Render("a text, or a whole result as JSON")
 	if p.problem != "" {
-		status = m.th.Error.Render("! " + clip(forms.Line(p.problem), p.w-3))
+		status = m.th.Error.Render("! " + kit.Clip(forms.Line(p.problem), p.w-3))
 	}
-	return frame(head, body, status, []hint{{"ctrl+s", "review"}, {"esc", "what is asked"}, {"ctrl+x", "reject"}}, m)
+	return frame(head, body, status, []kit.Hint{{"ctrl+s", "review"}, {"esc", "what is asked"}, {"ctrl+x", "reject"}}, m)
 }

@@ -10,6 +10,7 @@ import (
 	"askback/internal/inspect"
 	"askback/mcpmgr"
 	"askback/mcpmgr/config"
+	"askback/tui/kit"
 )
 
 // servers is the list of open servers.
@@ -27,7 +28,7 @@ func (s *servers) gather(m *Model, filter string) int {
 
 func (s *servers) row(m *Model, i, w int) string {
 	st := m.status[s.names[i]]
-	return spread(forms.Line(s.names[i])+"  "+stateWord(st), m.th.Dim.Render(count(st.Tools, "tool", "tools")), w)
+	return kit.Spread(forms.Line(s.names[i])+"  "+stateWord(st), m.th.Dim.Render(kit.Count(st.Tools, "tool", "tools")), w)
 }
 
 func stateWord(st mcpmgr.ServerStatus) string {
@@ -47,8 +48,8 @@ func (s *servers) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	return serverKey(k, m, s.names[i])
 }
 
-func (s *servers) hints(*Model) []hint {
-	return []hint{{"enter", "more"}, {"r", "connect anew"}, {"l", "log level"}, {"a", "authorize"}}
+func (s *servers) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"enter", "more"}, {"r", "connect anew"}, {"l", "log level"}, {"a", "authorize"}}
 }
 
 func (s *servers) empty(*Model) string { return "no server" }
@@ -73,13 +74,13 @@ func serverKey(k tea.KeyMsg, m *Model, name string) tea.Cmd {
 // serverPage is all that is known of a server.
 type serverPage struct {
 	name string
-	scroller
+	kit.Scroller
 }
 
 func (p *serverPage) title(*Model) string { return "server " + p.name }
 
 func (p *serverPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if p.scroller.key(k, max(1, m.h-5)) {
+	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}
 	switch k.String() {
@@ -99,11 +100,11 @@ func (p *serverPage) rows(m *Model, w, h int) []string {
 		if value == "" {
 			return
 		}
-		for i, r := range wrap(forms.Line(value), max(8, w-15)) {
+		for i, r := range kit.Wrap(forms.Line(value), max(8, w-15)) {
 			if i > 0 {
 				name = ""
 			}
-			out = append(out, " "+m.th.Strong.Render(pad(name, 12))+" "+r)
+			out = append(out, " "+m.th.Strong.Render(kit.Pad(name, 12))+" "+r)
 		}
 	}
 	cfg, _ := m.ins.Config(p.name)
@@ -130,7 +131,7 @@ func (p *serverPage) rows(m *Model, w, h int) []string {
 	}
 	block("left out", strings.Join(st.Warnings, "\n"))
 	block("stderr", strings.Join(st.Stderr, "\n"))
-	rows, _ := p.cut(out, h)
+	rows, _ := p.Cut(out, h)
 	return rows
 }
 
@@ -145,12 +146,12 @@ func rootsText(roots []config.Root) string {
 	return strings.Join(out, ", ")
 }
 
-func (p *serverPage) hints(m *Model) []hint {
-	hs := []hint{{"esc", "back"}, {"r", "connect anew"}, {"l", "log level"}}
+func (p *serverPage) hints(m *Model) []kit.Hint {
+	hs := []kit.Hint{{"esc", "back"}, {"r", "connect anew"}, {"l", "log level"}}
 	if m.status[p.name].NeedsAuth {
-		hs = append(hs, hint{"a", "authorize"})
+		hs = append(hs, kit.Hint{"a", "authorize"})
 	}
-	return append(hs, hint{"up/down", "scroll"})
+	return append(hs, kit.Hint{"up/down", "scroll"})
 }
 
 // levels chooses the least level of log messages.
@@ -195,4 +196,4 @@ func (l *levels) rows(m *Model, w, h int) []string {
 	})
 }
 
-func (l *levels) hints(*Model) []hint { return []hint{{"enter", "take"}, {"esc", "back"}} }
+func (l *levels) hints(*Model) []kit.Hint { return []kit.Hint{{"enter", "take"}, {"esc", "back"}} }

@@ -7,6 +7,7 @@ import (
 
 	"askback/forms"
 	"askback/mcpmgr"
+	"askback/tui/kit"
 )
 
 // The lists, by their number on screen less one.
@@ -25,7 +26,7 @@ type source interface {
 	gather(m *Model, filter string) int
 	row(m *Model, i, w int) string
 	key(k tea.KeyMsg, m *Model, i int) tea.Cmd // i is -1 where the list is empty
-	hints(m *Model) []hint
+	hints(m *Model) []kit.Hint
 	empty(m *Model) string
 }
 
@@ -107,7 +108,7 @@ func (t *tab) rows(m *Model, w, h int) []string {
 		if t.filtering {
 			mark, text = m.th.Focus.Render("/ "), t.filter.view(w-12)
 		}
-		out = append(out, spread(mark+text, m.th.Dim.Render(count(t.n, "fits", "fit")), w))
+		out = append(out, kit.Spread(mark+text, m.th.Dim.Render(kit.Count(t.n, "fits", "fit")), w))
 		h--
 	}
 	if t.n == 0 {
@@ -115,7 +116,7 @@ func (t *tab) rows(m *Model, w, h int) []string {
 		if t.filter.Value() != "" {
 			text = "nothing fits the filter"
 		}
-		for _, r := range wrap(text, w-2) {
+		for _, r := range kit.Wrap(text, w-2) {
 			out = append(out, "  "+m.th.Dim.Render(r))
 		}
 		return out
@@ -123,12 +124,12 @@ func (t *tab) rows(m *Model, w, h int) []string {
 	return append(out, t.draw(w, h, m.th, func(i, w int) string { return t.src.row(m, i, w) })...)
 }
 
-func (t *tab) hintsOf(m *Model) []hint {
+func (t *tab) hintsOf(m *Model) []kit.Hint {
 	if t.filtering {
-		return []hint{{"enter", "keep"}, {"esc", "clear"}}
+		return []kit.Hint{{"enter", "keep"}, {"esc", "clear"}}
 	}
 	hs := t.src.hints(m)
-	return append(hs, hint{"/", "filter"}, hint{"?", "help"}, hint{"q", "quit"}, hint{"ctrl+f", "panels"})
+	return append(hs, kit.Hint{"/", "filter"}, kit.Hint{"?", "help"}, kit.Hint{"q", "quit"}, kit.Hint{"ctrl+f", "panels"})
 }
 
 // matches says whether every word of a filter is in a text.

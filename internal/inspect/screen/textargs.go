@@ -7,6 +7,7 @@ import (
 
 	"askback/forms"
 	"askback/internal/inspect"
+	"askback/tui/kit"
 )
 
 // textArgs asks for the arguments of a prompt, or for the variables of a template: texts, which the server may
@@ -199,7 +200,7 @@ func (p *textArgs) below(m *Model, w, h int) []string {
 		rows := []string{m.th.Dim.Render("suggested by the server")}
 		return append(rows, p.choice.draw(w, max(1, h-1), m.th, func(i, _ int) string { return forms.Line(p.offers[i]) })...)
 	case p.problem != "":
-		return []string{m.th.Error.Render("! ") + clip(forms.Line(p.problem), w-3)}
+		return []string{m.th.Error.Render("! ") + kit.Clip(forms.Line(p.problem), w-3)}
 	case p.waiting:
 		return []string{m.th.Dim.Render("asking the server")}
 	case p.item.Template:
@@ -208,13 +209,13 @@ func (p *textArgs) below(m *Model, w, h int) []string {
 	return nil
 }
 
-func (p *textArgs) hints(*Model) []hint {
+func (p *textArgs) hints(*Model) []kit.Hint {
 	if len(p.offers) > 0 {
-		return []hint{{"enter", "take"}, {"esc", "none of them"}}
+		return []kit.Hint{{"enter", "take"}, {"esc", "none of them"}}
 	}
 	does := "get"
 	if p.item.Template {
 		does = "read"
 	}
-	return []hint{{"ctrl+s", does}, {"ctrl+t", "complete"}, {"tab", "next"}, {"esc", "back"}}
+	return []kit.Hint{{"ctrl+s", does}, {"ctrl+t", "complete"}, {"tab", "next"}, {"esc", "back"}}
 }

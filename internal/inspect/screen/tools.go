@@ -11,6 +11,7 @@ import (
 	"askback/internal/inspect"
 	"askback/mcpmgr"
 	"askback/tui/formview"
+	"askback/tui/kit"
 )
 
 // tools is the list of tools.
@@ -36,10 +37,10 @@ func (s *tools) row(m *Model, i, w int) string {
 // named is a name with what is said of it, in two columns where there is room.
 func named(name, about string, w int, m *Model) string {
 	if w < 50 {
-		return clip(name, w)
+		return kit.Clip(name, w)
 	}
-	column := min(max(24, width(name)), w/2)
-	return pad(name, column) + " " + m.th.Dim.Render(clip(forms.Line(about), max(0, w-column-1)))
+	column := min(max(24, kit.Width(name)), w/2)
+	return kit.Pad(name, column) + " " + m.th.Dim.Render(kit.Clip(forms.Line(about), max(0, w-column-1)))
 }
 
 func (s *tools) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
@@ -58,8 +59,8 @@ func (s *tools) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	return nil
 }
 
-func (s *tools) hints(*Model) []hint {
-	return []hint{{"enter", "call"}, {"e", "with JSON"}, {"d", "describe"}}
+func (s *tools) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"enter", "call"}, {"e", "with JSON"}, {"d", "describe"}}
 }
 
 func (s *tools) empty(m *Model) string { return m.unready("no server has tools") }
@@ -140,13 +141,13 @@ type describePage struct {
 	name  string
 	parts []part
 	call  func(m *Model) // what enter does
-	scroller
+	kit.Scroller
 }
 
 func (p *describePage) title(*Model) string { return p.name }
 
 func (p *describePage) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if p.scroller.key(k, max(1, m.h-5)) {
+	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}
 	switch k.String() {
@@ -172,10 +173,10 @@ func (p *describePage) rows(m *Model, w, h int) []string {
 		}
 		out = append(out, barred(shown(t.text), w, m.th)...)
 	}
-	rows, _ := p.cut(out, h)
+	rows, _ := p.Cut(out, h)
 	return rows
 }
 
-func (p *describePage) hints(*Model) []hint {
-	return []hint{{"enter", "use"}, {"esc", "back"}, {"c", "copy the definition"}, {"up/down", "scroll"}}
+func (p *describePage) hints(*Model) []kit.Hint {
+	return []kit.Hint{{"enter", "use"}, {"esc", "back"}, {"c", "copy the definition"}, {"up/down", "scroll"}}
 }

@@ -8,6 +8,7 @@ import (
 
 	"askback/forms"
 	"askback/internal/inspect"
+	"askback/tui/kit"
 )
 
 // urlStage is where a request to visit an address stands.
@@ -38,7 +39,7 @@ type urlPanel struct {
 	status  string
 	problem string // what became of the browser
 	read    bool   // the end of the panel was on screen
-	scroller
+	kit.Scroller
 	w, h  int
 	visit *visit // what the person's consent is for instead of an Ask: an authorization; or nil
 }
@@ -71,7 +72,7 @@ func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	if p.stage == urlConfirming {
 		return p.confirmKey(s, m)
 	}
-	if p.scroller.key(k, max(1, p.room(m)-1)) {
+	if p.Scroller.Key(k, max(1, p.room(m)-1)) {
 		return nil
 	}
 	switch s {
@@ -97,7 +98,7 @@ func (p *urlPanel) agree(s string, m *Model) tea.Cmd {
 	case p.address.Refused != "" || p.stage == urlOpening, s == "o" && p.stage != urlAgreed, s == "y" && p.stage != urlAsking:
 		return nil
 	case !p.seen(m):
-		p.scroller.key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, p.room(m)-1))
+		p.Scroller.Key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, p.room(m)-1))
 		return nil
 	}
 	p.stage, p.status = urlOpening, ""
@@ -143,7 +144,7 @@ func (p *urlPanel) finish(m *Model, a forms.Action) tea.Cmd {
 
 func (p *urlPanel) head(m *Model) []string {
 	warn := "! Check the host before you agree. Nothing was opened or fetched."
-	if width(warn) > p.w-1 {
+	if kit.Width(warn) > p.w-1 {
 		warn = "! Check the host. Nothing was opened."
 	}
 	return append([]string{whoRow(p.a, "address", p.w, m.th), m.th.Warn.Render(warn)}, noteRows(p.a, p.w, m.th)...)
@@ -153,7 +154,7 @@ func (p *urlPanel) room(m *Model) int { return max(1, p.h-len(p.head(m))-2) }
 
 // seen says whether the end of the panel is, or was, on screen: who agrees has seen all of it.
 func (p *urlPanel) seen(m *Model) bool {
-	p.read = p.read || p.top >= len(p.body(m))-p.room(m)
+	p.read = p.read || p.Top >= len(p.body(m))-p.room(m)
 	return p.read
 }
 
@@ -167,17 +168,17 @@ func (p *urlPanel) body(m *Model) []string {
 		out = append(out, " host "+m.th.Loud.Render(" "+forms.Line(p.address.Host)+" ")+portText(p.address.Port))
 	}
 	for _, s := range p.address.Warnings {
-		for i, r := range wrap(forms.Line(s), p.w-3) {
+		for i, r := range kit.Wrap(forms.Line(s), p.w-3) {
 			out = append(out, m.th.Loud.Render(mark(i))+" "+r)
 		}
 	}
 	if p.problem != "" {
-		for i, r := range wrap(forms.Line(p.problem), p.w-3) {
+		for i, r := range kit.Wrap(forms.Line(p.problem), p.w-3) {
 			out = append(out, m.th.Error.Render(mark(i))+" "+r)
 		}
 	}
 	if p.address.Refused != "" {
-		for i, r := range wrap("not opened from here: "+p.address.Refused, p.w-3) {
+		for i, r := range kit.Wrap("not opened from here: "+p.address.Refused, p.w-3) {
 			out = append(out, m.th.Error.Render(mark(i))+" "+r)
 		}
 	}
@@ -227,10 +228,10 @@ func (p *urlPanel) view(m *Model) string {
 		}
 		body := []string{"", m.th.Strong.Render(title), text}
 		return frame(head, append(body, "", "y       "+does, "n, esc  go back"), m.th.Dim.Render("nothing is sent yet"),
-			[]hint{{"y", does}, {"n", "back"}}, m)
+			[]kit.Hint{{"y", does}, {"n", "back"}}, m)
 	}
 	p.seen(m)
-	body, where := p.cut(p.body(m), p.room(m))
+	body, where := p.Cut(p.body(m), p.room(m))
 	status := p.status
 	if status == "" {
 		status = map[urlStage]string{urlAsking: "nothing is opened yet", urlOpening: "opening"}[p.stage]
@@ -241,37 +242,37 @@ func (p *urlPanel) view(m *Model) string {
 	if where != "" && where != "end" && p.stage == urlAsking {
 		status = where + ": read on with pgdown"
 	}
-	return frame(head, body, m.th.Strong.Render(clip(status, p.w)), p.hints(), m)
+	return frame(head, body, m.th.Strong.Render(kit.Clip(status, p.w)), p.hints(), m)
 }
 
-func (p *urlPanel) hints() []hint {
+func (p *urlPanel) hints() []kit.Hint {
 	retry := "I am done: retry"
 	if p.a.Origin.Pushed {
 		retry = "I am done: answer"
 	}
-	hs := []hint{{"y", "agree and open"}}
+	hs := []kit.Hint{{"y", "agree and open"}}
 	switch {
 	case p.stage == urlAgreed:
-		hs = []hint{{"r", retry}, {"c", "copy"}, {"o", "open again"}}
+		hs = []kit.Hint{{"r", retry}, {"c", "copy"}, {"o", "open again"}}
 		if p.visit != nil {
 			hs = hs[1:]
 		}
 	case p.address.Refused != "":
-		hs = []hint{{"c", "copy"}}
+		hs = []kit.Hint{{"c", "copy"}}
 	case p.stage == urlOpening:
 		hs = nil
 	case !p.read:
-		hs = []hint{{"pgdn", "read on"}}
+		hs = []kit.Hint{{"pgdn", "read on"}}
 	}
-	hs = append(hs, hint{"ctrl+x", "decline"}, hint{"esc", "dismiss"}, hint{"ctrl+f", "leave"})
+	hs = append(hs, kit.Hint{"ctrl+x", "decline"}, kit.Hint{"esc", "dismiss"}, kit.Hint{"ctrl+f", "leave"})
 	if p.visit != nil {
-		hs = append(hs[:len(hs)-3], hint{"esc", "give up"}, hint{"ctrl+f", "leave"})
+		hs = append(hs[:len(hs)-3], kit.Hint{"esc", "give up"}, kit.Hint{"ctrl+f", "leave"})
 	}
 	if p.stage == urlAsking && p.address.Refused == "" {
-		hs = append(hs, hint{"c", "copy"})
+		hs = append(hs, kit.Hint{"c", "copy"})
 	}
 	if p.a.Run != 0 {
-		hs = append(hs, hint{"ctrl+c", "abort"})
+		hs = append(hs, kit.Hint{"ctrl+c", "abort"})
 	}
 	return hs
 }

@@ -7,6 +7,7 @@ import (
 
 	"askback/forms"
 	"askback/mcpmgr"
+	"askback/tui/kit"
 )
 
 // View implements tea.Model.
@@ -27,8 +28,8 @@ func (m *Model) frame() string {
 		if m.notice != "" {
 			text = m.notice
 		}
-		rows := wrap(text, max(1, m.w))
-		return strings.Join(fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
+		rows := kit.Wrap(text, max(1, m.w))
+		return strings.Join(kit.Fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
 	}
 	if m.up != nil {
 		return m.panelView()
@@ -40,7 +41,7 @@ func (m *Model) frame() string {
 	rows := make([]string, 0, m.h)
 	rows = append(rows, m.statusRow())
 	var body []string
-	var hints []hint
+	var hints []kit.Hint
 	if p := m.top(); p != nil {
 		rows = append(rows, ruleRow(p.title(m), m.w, m.th, m.th.Strong))
 		body, hints = p.rows(m, m.w, h), p.hints(m)
@@ -49,8 +50,8 @@ func (m *Model) frame() string {
 		rows = append(rows, m.tabsRow())
 		body, hints = t.rows(m, m.w, h), t.hintsOf(m)
 	}
-	rows = append(rows, fit(body, m.w, h)...)
-	rows = append(rows, ruleRow(m.notice, m.w, m.th, m.th.Warn), hintRow(hints, m.w, m.th))
+	rows = append(rows, kit.Fit(body, m.w, h)...)
+	rows = append(rows, ruleRow(m.notice, m.w, m.th, m.th.Warn), kit.HintRow(hints, m.w, m.th))
 	return strings.Join(rows, "\n")
 }
 
@@ -65,15 +66,15 @@ func (m *Model) statusRow() string {
 	}
 	right := ""
 	if open > 0 {
-		right = count(open, "call open", "calls open")
+		right = kit.Count(open, "call open", "calls open")
 	}
 	if n := len(m.panels); n > 0 {
-		right = m.th.Warn.Render("! " + count(n, "question waits", "questions wait"))
+		right = m.th.Warn.Render("! " + kit.Count(n, "question waits", "questions wait"))
 		if open > 1 && m.w >= 60 {
-			right = count(open, "call open", "calls open") + "  " + right
+			right = kit.Count(open, "call open", "calls open") + "  " + right
 		}
 	}
-	return spread(m.th.Strong.Render("inspect")+"  "+where, right, m.w)
+	return kit.Spread(m.th.Strong.Render("inspect")+"  "+where, right, m.w)
 }
 
 func (m *Model) serversText() string {
@@ -112,7 +113,7 @@ func (m *Model) tabsRow() string {
 			}
 			out = append(out, " "+name(i)+" ")
 		}
-		return clip(strings.Join(out, " "), m.w)
+		return kit.Clip(strings.Join(out, " "), m.w)
 	}
-	return clip(m.th.Strong.Render("["+name(m.tab)+"]")+m.th.Dim.Render(" tab, 1-7: other lists"), m.w)
+	return kit.Clip(m.th.Strong.Render("["+name(m.tab)+"]")+m.th.Dim.Render(" tab, 1-7: other lists"), m.w)
 }
