@@ -1,12 +1,12 @@
 package tui
 
 import (
-	"io"
 	"log/slog"
 	"os"
 	"time"
 
 	"askback/tui/hostview"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -59,12 +59,7 @@ type Options struct {
 }
 
 // Terminal is a terminal that is no file: an emulator.
-type Terminal struct {
-	Input         io.Reader
-	Output        io.Writer
-	Width, Height int
-	Resize        <-chan [2]int // width and height
-}
+type Terminal = kit.Emulator
 
 // Watched is what Watch is told.
 type Watched struct {

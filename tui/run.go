@@ -67,12 +67,12 @@ func runScreen(ctx context.Context, o Options) (Outcome, error) {
 	model := newModel(run, o, term)
 	shell := &shell{m: model, logger: o.Logger, watch: o.Watch}
 	shell.fail = func(err error) { end(&cause{Outcome{Reason: ReasonFailed}, err}) }
-	p := tea.NewProgram(shell, term.options(run)...)
+	p := tea.NewProgram(shell, term.Options(run)...)
 
 	r := &runner{o: o, p: p, end: end}
 	r.start(alive, run, term)
 	_, err := p.Run()
-	term.restore()
+	term.Restore()
 	// From here on nothing is drawn: what the program waits for below is bounded.
 	out, err := r.outcome(model, shell, run, err)
 	end(nil)

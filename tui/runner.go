@@ -11,6 +11,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // runner owns the goroutines beside the program: the Backend, the pump of its events, the servers' watcher,
@@ -23,7 +24,7 @@ type runner struct {
 }
 
 // start starts them. The Backend lives as long as alive, the others as long as run.
-func (r *runner) start(alive, run context.Context, t *terminal) {
+func (r *runner) start(alive, run context.Context, t *kit.Terminal) {
 	pump := newPump()
 	r.spawn(func() {
 		err := r.o.Backend.Run(alive, pump.put)
@@ -38,7 +39,7 @@ func (r *runner) start(alive, run context.Context, t *terminal) {
 	if r.o.Logs != nil {
 		r.spawn(func() { watchLogs(run, r.o.Logs, pump.put) })
 	}
-	t.watch(r, run)
+	watch(t, r, run)
 }
 
 // spawn starts a goroutine whose panic ends the program instead of the process, so that the terminal is

@@ -2,114 +2,26 @@ package tui
 
 import (
 	"context"
-	"encoding/base64"
-	"io"
-	"os"
-	"sync"
 
-	tea "github.com/charmbracelet/bubbletea"
-	"golang.org/x/term"
-
-	"askback/tui/tty"
+	"askback/tui/kit"
 )
 
-// maxCopy is how many bytes are put on the clipboard; terminals refuse more.
-const maxCopy = 64 << 10
-
-// terminal is the terminal of one run: a real one or an emulator. What is written beside the frames (the bell,
-// the clipboard) never lands inside of one.
-type terminal struct {
-	o     Options
-	in    *tty.Reader // nil for an emulator
-	out   io.Writer
-	state *term.State
-}
-
-// output is a terminal whose writes do not mix. It stays a file, so that its size can be asked for.
-type output struct {
-	*os.File
-	mu sync.Mutex
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.File.Write(p)
-}
-
-// writer is an emulator's side of output.
-type writer struct {
-	w  io.Writer
-	mu sync.Mutex
-}
-
-func (w *writer) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.w.Write(p)
-}
-
-func openTerminal(o Options) *terminal {
-	if o.Terminal != nil {
-		return &terminal{o: o, out: &writer{w: o.Terminal.Output}}
-	}
-	t := &terminal{o: o, in: tty.NewReader(o.In, o.Getenv), out: &output{File: o.Out}}
-	t.state, _ = term.GetState(int(o.In.Fd())) // without it there is nothing to restore
-	return t
-}
-
-func (t *terminal) options(ctx context.Context) []tea.ProgramOption {
-	opts := []tea.ProgramOption{tea.WithAltScreen(), tea.WithoutSignalHandler(), tea.WithContext(ctx), tea.WithOutput(t.out)}
-	if t.in != nil {
-		return append(opts, tea.WithInput(t.in))
-	}
-	return append(opts, tea.WithInput(t.o.Terminal.Input))
+func openTerminal(o Options) *kit.Terminal {
+	return kit.OpenTerminal(o.Terminal, o.In, o.Out, o.Getenv)
 }
 
 // watch starts what tells the program of sizes, signals and the end of the input.
-func (t *terminal) watch(r *runner, run context.Context) {
-	if t.in != nil {
-		r.watchSignals(run)
-		r.spawn(func() {
-			select {
-			case <-t.in.Ended():
-				r.end(&cause{outcome: Outcome{Reason: ReasonEnded}})
-			case <-run.Done():
-			}
-		})
+func watch(t *kit.Terminal, r *runner, run context.Context) {
+	if !t.Real() {
+		r.spawn(func() { t.WatchSize(run, r.p) })
 		return
 	}
-	e := t.o.Terminal
+	r.watchSignals(run)
 	r.spawn(func() {
-		r.p.Send(tea.WindowSizeMsg{Width: e.Width, Height: e.Height})
-		for {
-			select {
-			case s, ok := <-e.Resize:
-				if !ok {
-					return
-				}
-				r.p.Send(tea.WindowSizeMsg{Width: s[0], Height: s[1]})
-			case <-run.Done():
-				return
-			}
+		select {
+		case <-t.Ended():
+			r.end(&cause{outcome: Outcome{Reason: ReasonEnded}})
+		case <-run.Done():
 		}
 	})
-}
-
-// restore undoes what may be left of raw mode.
-func (t *terminal) restore() {
-	if t.state != nil {
-		_ = term.Restore(int(t.o.In.Fd()), t.state) // the terminal may be gone
-	}
-}
-
-// Bell rings once.
-func (t *terminal) Bell() { _, _ = io.WriteString(t.out, "\a") }
-
-// Copy puts a text on the clipboard of the person's terminal (OSC 52), which is theirs even over ssh.
-func (t *terminal) Copy(text string) {
-	if len(text) > maxCopy {
-		text = text[:maxCopy]
-	}
-	_, _ = io.WriteString(t.out, "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
 }

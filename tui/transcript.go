@@ -95,6 +95,12 @@ func (t *transcript) add(e hostview.Rows) {
 	t.insertOurs()
 }
 
+// unseen says whether nothing of the Host is there to be seen: the end of a transcript that was read need not hold
+// one whole row, where the last one is large.
+func (t *transcript) unseen() bool {
+	return !slices.ContainsFunc(t.items, func(it *item) bool { return !strings.HasPrefix(it.key, localKey) })
+}
+
 // localKey begins the keys of what we say ourselves.
 const localKey = "local:"
 

@@ -92,6 +92,7 @@ func (m *Model) told(e hostview.Event) tea.Cmd {
 	case hostview.Rows:
 		if e.SessionID == m.open {
 			m.rows(e)
+			return m.scrolled(m.log.unseen())
 		}
 	case hostview.Text:
 		if e.SessionID == m.open {

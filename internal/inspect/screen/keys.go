@@ -178,7 +178,7 @@ func (m *Model) quit() tea.Cmd {
 func (m *Model) copy(text, what string) tea.Cmd {
 	return func() tea.Msg {
 		m.io.Copy(text)
-		if len(text) > maxCopy {
+		if len(text) > kit.MaxCopy {
 			return done{text: "copied the first 64 KiB of " + what}
 		}
 		return done{text: "copied " + what}

@@ -13,6 +13,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/internal/inspect"
+	"askback/tui/kit"
 	"askback/tui/theme"
 	"askback/tui/tty"
 )
@@ -33,7 +34,7 @@ type Options struct {
 	Getenv  func(string) string
 	In, Out *os.File
 	// Terminal replaces In and Out, and with them raw mode and signals.
-	Terminal *Terminal
+	Terminal *kit.Emulator
 	Now      func() time.Time
 	Logger   *slog.Logger
 }
@@ -57,15 +58,15 @@ func Run(ctx context.Context, o Options) error {
 	pump := &pump{some: make(chan struct{}, 1)}
 	ins := o.Open(pump.put)
 	defer ins.Close()
-	t := openTerminal(o)
+	t := kit.OpenTerminal(o.Terminal, o.In, o.Out, o.Getenv)
 	m := newModel(run, o, ins, t)
 	net := &net{m: m, logger: o.Logger, fail: func(err error) { end(err) }}
-	p := tea.NewProgram(net, t.options(run)...)
+	p := tea.NewProgram(net, t.Options(run)...)
 	var wg sync.WaitGroup
-	t.watch(run, p, end, func(f func()) { wg.Go(f) })
+	watch(t, run, p, end, func(f func()) { wg.Go(f) })
 	wg.Go(func() { pump.run(run, func(events []inspect.Event) { p.Send(told(events)) }) })
 	_, err := p.Run()
-	t.restore()
+	t.Restore()
 	left := m.quitting
 	cause := context.Cause(run)
 	end(nil)

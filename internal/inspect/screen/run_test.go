@@ -12,6 +12,7 @@ import (
 	"askback/internal/inspect"
 	emulator "askback/internal/screen"
 	"askback/mcpmgr/config"
+	"askback/tui/kit"
 )
 
 // program is a whole run on an emulated terminal.
@@ -35,7 +36,7 @@ func startProgram(t *testing.T, w, h int, log *bytes.Buffer) *program {
 				return inspect.Open(inspect.Options{Servers: []config.Server{srv.Config}, Name: "test", Version: "1", Transports: srv.Transports(), Tell: tell})
 			},
 			Folder: t.TempDir(), Getenv: func(string) string { return "" },
-			Terminal: &Terminal{Input: in, Output: io.MultiWriter(p.out, log), Width: w, Height: h},
+			Terminal: &kit.Emulator{Input: in, Output: io.MultiWriter(p.out, log), Width: w, Height: h},
 		})
 		srv.Wait()
 		_ = in.Close()
