@@ -148,6 +148,9 @@ func (m *Model) send(text string) tea.Cmd {
 		})
 		return nil
 	}
+	if !m.host.Foreign() {
+		text = hostview.CallLines(text)
+	}
 	return m.start(text)
 }
 

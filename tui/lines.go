@@ -40,7 +40,7 @@ func runLines(ctx context.Context, o Options, why string) (Outcome, error) {
 		}
 	})
 	r.lineSignals(run, interrupt)
-	out, err := lineOutcome(app.Run(run))
+	out, err := lineOutcome(app.Run(run), started.Busy())
 	end(nil)
 	if o.Servers != nil {
 		stop, cancel := context.WithTimeout(alive, stopTime)
@@ -53,10 +53,12 @@ func runLines(ctx context.Context, o Options, why string) (Outcome, error) {
 }
 
 // lineOutcome is why the lines ended.
-func lineOutcome(err error) (Outcome, error) {
+func lineOutcome(err error, busy bool) (Outcome, error) {
 	switch {
 	case err == nil:
 		return Outcome{Reason: ReasonQuit}, nil
+	case errors.Is(err, lineapp.ErrEnded) && !busy:
+		return Outcome{Reason: ReasonQuit}, nil // the usual way to leave lines, where nothing of ours is under way
 	case errors.Is(err, lineapp.ErrEnded):
 		return Outcome{Reason: ReasonEnded}, nil
 	case errors.Is(err, context.Canceled):
