@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -51,6 +52,9 @@ func runLint(g *globals, f *lintFlags, args []string) error {
 	data, err := lintInput(g, args)
 	if err != nil {
 		return usagef(err)
+	}
+	if !utf8.Valid(data) {
+		return usagef(errors.New("the input is not JSON: it is not UTF-8"))
 	}
 	report, err := lint.Read(data)
 	if err != nil {
