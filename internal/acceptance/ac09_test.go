@@ -19,7 +19,7 @@ func ac09(t T) {
 		p.see("Step 1 of 2")
 		p.ready()
 		p.press("a", "s", "k")
-		p.see("ask")
+		p.see("> ask")
 	}
 	// fill fills in and submits what open left, then the second form.
 	fill := func(p *person) {
@@ -50,10 +50,10 @@ func ac09(t T) {
 		open(m, p)
 		before := m.asked(session)
 		back := m.relay.keepAway(asView)
-		p.see("reconnecting", "ask")
+		p.see("reconnecting", "> ask")
 		back()
 		p.gone("reconnecting")
-		p.see("Step 1 of 2", "ask") // the draft
+		p.see("Step 1 of 2", "> ask") // the draft
 		if now := m.asked(session); now.InteractionID != before.InteractionID {
 			t.Errorf("the form was %s and is %s", before.InteractionID, now.InteractionID)
 		}
