@@ -138,7 +138,7 @@ func openDatabase(path string) (*bolt.DB, error) {
 			return nil, damagedError{err}
 		}
 	}
-	if err := guarded(func() error { return db.Update(createBuckets) }); err != nil {
+	if err := guarded(func() error { return prepare(db) }); err != nil {
 		db.Close()
 		if existed && !errors.Is(err, errLayout) {
 			return nil, damagedError{err}
@@ -146,6 +146,15 @@ func openDatabase(path string) (*bolt.DB, error) {
 		return nil, err
 	}
 	return db, nil
+}
+
+// prepare makes what a new store lacks.
+func prepare(db *bolt.DB) error {
+	whole := false
+	if err := db.View(func(tx *bolt.Tx) error { whole = complete(tx); return nil }); err != nil || whole {
+		return err
+	}
+	return db.Update(createBuckets)
 }
 
 func guardOpen(path string) (db *bolt.DB, err error) {

@@ -30,6 +30,18 @@ var (
 // schemaVersion is the layout's version; a store of another one is refused, not read.
 const schemaVersion = "1"
 
+// complete says whether createBuckets would change nothing. A store that is whole is not written to when it is opened: what
+// is in it may still turn out to be damaged, and then its file is kept byte for byte.
+func complete(tx *bolt.Tx) bool {
+	for _, name := range buckets {
+		if tx.Bucket(name) == nil {
+			return false
+		}
+	}
+	meta := tx.Bucket(bucketMeta)
+	return string(meta.Get(keySchema)) == schemaVersion && meta.Get(keyRootID) != nil
+}
+
 func createBuckets(tx *bolt.Tx) error {
 	for _, name := range buckets {
 		if _, err := tx.CreateBucketIfNotExists(name); err != nil {
