@@ -2,8 +2,10 @@ package app
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -130,14 +132,7 @@ func TestKilledServerIsOutcomeUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.awaitCalls(1)
-	children, err := exec.Command("ps", "-o", "pid=", "--ppid", strconv.Itoa(cmd.Process.Pid)).Output()
-	if err != nil {
-		t.Skipf("no ps: %v", err)
-	}
-	for _, f := range strings.Fields(string(children)) {
-		pid, _ := strconv.Atoi(f)
-		syscall.Kill(pid, syscall.SIGKILL)
-	}
+	killChildren(t, cmd.Process.Pid)
 	r := w.finish(cmd, &out, &errs)
 	if r.code != 7 || r.errorCode(t) != "outcome_unknown" || w.calls() != 1 {
 		t.Errorf("%d calls, %+v", w.calls(), r)
@@ -210,5 +205,28 @@ func TestLargeResults(t *testing.T) {
 		if r.code != 0 || len(r.stdout) < bytes || !strings.Contains(r.stdout, `"text":"end"`) {
 			t.Errorf("%d bytes: exit %d, %d bytes of output\n%s", bytes, r.code, len(r.stdout), r.stderr)
 		}
+	}
+}
+
+// killChildren kills the processes that a program has started, as a crash of each would end it.
+func killChildren(t *testing.T, pid int) {
+	t.Helper()
+	var list []byte
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // a child is its thread's
+	for _, file := range threads {
+		data, _ := os.ReadFile(file)
+		list = append(append(list, data...), ' ')
+	}
+	if len(threads) == 0 { // no Linux
+		list, err = exec.Command("ps", "-o", "pid=", "--ppid", strconv.Itoa(pid)).Output()
+	}
+	killed := 0
+	for _, f := range strings.Fields(string(list)) {
+		if child, _ := strconv.Atoi(f); child > 0 && syscall.Kill(child, syscall.SIGKILL) == nil {
+			killed++
+		}
+	}
+	if killed == 0 {
+		t.Fatalf("no child of %d to kill: %v", pid, err)
 	}
 }
