@@ -128,20 +128,13 @@ func mayWait(s protocol.SessionItem) bool {
 	return running || s.Status == protocol.SessionRunning || s.Status == protocol.SessionWaitingForUser
 }
 
-// peek opens a session for its snapshot and closes it again. A session that has gone meanwhile is nil.
+// peek is a session's snapshot now; nil for a session that has gone meanwhile.
 func peek(ctx context.Context, v *hostclient.View, id string) (*protocol.Snapshot, error) {
-	res, err := v.Do(ctx, &protocol.SubscriptionOpenInput{SessionID: id, Transcript: protocol.TranscriptRequest{Kind: "none"}})
-	if err != nil {
-		if code := hostclient.RefusalOf(err); code == protocol.CodeNotFound || code == protocol.CodeInternalFailure {
-			return nil, nil // an unknown session answers either
-		}
-		return nil, err
+	snapshot, err := v.Peek(ctx, id)
+	if code := hostclient.RefusalOf(err); code == protocol.CodeNotFound || code == protocol.CodeInternalFailure {
+		return nil, nil // an unknown session answers either
 	}
-	open := res.(*protocol.SubscriptionOpenResult)
-	if _, err := v.Do(ctx, &protocol.SubscriptionCloseInput{SubscriptionID: open.SubscriptionID}); err != nil {
-		return nil, err
-	}
-	return &open.Snapshot, nil
+	return snapshot, err
 }
 
 // pendingLine is one pending Interaction for people.
