@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"encoding/json"
 	"errors"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -71,28 +70,4 @@ func unread(err error, list forms.SchemaErrors) []string {
 		out = append(out, e.Error())
 	}
 	return out
-}
-
-// argsJSON is an accepted arguments form as one JSON object, in the order of its fields.
-func argsJSON(f forms.Form, r forms.Result) string {
-	out := []byte{'{'}
-	for _, field := range f.Fields {
-		v, ok := r.Values[field.Name]
-		if !ok {
-			continue
-		}
-		name, err := json.Marshal(field.Name)
-		if err != nil {
-			continue
-		}
-		value, err := v.MarshalJSON()
-		if err != nil {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, name...), ':'), value...)
-	}
-	return string(append(out, '}'))
 }

@@ -229,7 +229,7 @@ func (m *Model) argsKey(a *argslayer, k tea.KeyMsg) tea.Cmd {
 	switch act := a.f.Update(k).(type) {
 	case formview.Submit:
 		m.pop()
-		return m.act(doCall{callLine(a.server, a.tool, argsJSON(a.f.Form(), act.Result))})
+		return m.act(doCall{callLine(a.server, a.tool, string(a.f.Form().Object(act.Result)))})
 	case formview.Leave, formview.Close:
 		m.pop()
 	case formview.Copy:

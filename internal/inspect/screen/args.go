@@ -41,7 +41,7 @@ func (p *formArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	switch a := p.f.Update(k).(type) {
 	case formview.Submit:
 		q := p.q
-		q.Arguments = argsJSON(p.f.Form(), a.Result)
+		q.Arguments = p.f.Form().Object(a.Result)
 		return m.call(q)
 	case formview.Leave, formview.Close:
 		m.pop()
