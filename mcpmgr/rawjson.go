@@ -295,26 +295,41 @@ func appendWTF8(out []byte, u uint16) []byte {
 	return utf8.AppendRune(out, rune(u))
 }
 
-// quote writes text as a string token that unescape reads back.
+// quote writes text as a string token that unescape reads back. The low half of a pair that came
+// as two WTF-8 surrogates keeps its bytes: as an escape it would join the high half's.
 func quote(text []byte) []byte {
 	const digits = "0123456789abcdef"
 	out := append(make([]byte, 0, len(text)+2), '"')
+	high := false // the last thing written was the escape of a high surrogate
 	for i := 0; i < len(text); i++ {
 		c := text[i]
+		u, surrogate := wtf8Surrogate(text[i:])
+		low := u >= 0xDC00
 		switch {
+		case surrogate && high && low:
+			out = append(out, text[i:i+3]...)
+			i += 2
+		case surrogate:
+			out = append(out, '\\', 'u', digits[u>>12], digits[u>>8&15], digits[u>>4&15], digits[u&15])
+			i += 2
 		case c == '"' || c == '\\':
 			out = append(out, '\\', c)
 		case c < 0x20:
 			out = append(out, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		case c == 0xED && i+2 < len(text) && text[i+1]>>5 == 0b101 && text[i+2]>>6 == 0b10: // a WTF-8 surrogate
-			u := uint16(c&0x0F)<<12 | uint16(text[i+1]&0x3F)<<6 | uint16(text[i+2]&0x3F)
-			out = append(out, '\\', 'u', digits[u>>12], digits[u>>8&15], digits[u>>4&15], digits[u&15])
-			i += 2
 		default:
 			out = append(out, c)
 		}
+		high = surrogate && !low
 	}
 	return append(out, '"')
+}
+
+// wtf8Surrogate reads the three bytes that appendWTF8 writes for a lone surrogate.
+func wtf8Surrogate(b []byte) (u uint16, ok bool) {
+	if len(b) < 3 || b[0] != 0xED || b[1]>>5 != 0b101 || b[2]>>6 != 0b10 {
+		return 0, false
+	}
+	return 0xD000 | uint16(b[1]&0x3F)<<6 | uint16(b[2]&0x3F), true
 }
 
 func quoteString(s string) json.RawMessage { return quote([]byte(s)) }

@@ -192,7 +192,8 @@ func TestTap(t *testing.T) {
 // FuzzState: any string token that a server uses as its state comes back byte for byte, and is
 // nowhere to be seen.
 func FuzzState(f *testing.F) {
-	for _, s := range []string{``, `a`, `\u0000\ud800\udc00\udfff`, `\\\/\"\b\f\n\r\t`, `é<&>'`, "\u2028", `{\"a\": 1}`, strings.Repeat("x", 17), `\u003c`} {
+	for _, s := range []string{``, `a`, `\u0000\ud800\udc00\udfff`, `\\\/\"\b\f\n\r\t`, `é<&>'`, "\u2028", `{\"a\": 1}`, strings.Repeat("x", 17), `\u003c`,
+		"\\ud869\xed\xb3\xa9", "\xed\xa9\xa9\xed\xb3\xa9\\udc00", "\xed\xa9\xa9\\udc00"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, inner string) {
