@@ -69,6 +69,10 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		m.notice = "no shell is here that could continue this program"
 		return nil
 	}
+	if m.over != nil {
+		m.overKey(k)
+		return nil
+	}
 	if m.up != nil {
 		return m.panelKey(k)
 	}
@@ -112,6 +116,17 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return t.key(k, m)
 	}
 	return nil
+}
+
+// overKey scrolls the help over a panel, or takes it away: the panel then ignores keys for a moment, as when it opened.
+func (m *Model) overKey(k tea.KeyMsg) {
+	if m.over.Scroller.Key(k, max(1, m.h-5)) {
+		return
+	}
+	m.over = nil
+	if m.up != nil {
+		m.up.show(m)
+	}
 }
 
 // typing says whether a page takes digits as text, or must be answered before anything else.
@@ -163,7 +178,7 @@ func (m *Model) leave() tea.Cmd {
 	if open == 0 {
 		return m.quit()
 	}
-	m.up = nil
+	m.up, m.over = nil, nil
 	m.push(&confirm{name: "leave", text: "Leaving aborts " + kit.Count(open, "call that is open", "calls that are open") +
 		". No answer is sent.", yes: "leave", then: (*Model).quit, opened: m.now()})
 	return nil

@@ -60,6 +60,7 @@ type Model struct {
 
 	panels []panel // what servers ask, in their order
 	up     panel   // the one on screen, or nil
+	over   *help   // the help over a panel, or nil
 	drafts drafts
 	visits uint64 // panels of authorizations
 

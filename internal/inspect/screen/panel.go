@@ -107,7 +107,12 @@ func (m *Model) answer(p panel, r inspect.Reply) tea.Cmd {
 }
 
 func (m *Model) panelKey(k tea.KeyMsg) tea.Cmd {
-	if k.String() != "ctrl+c" {
+	switch k.String() {
+	case "ctrl+c":
+	case "f1":
+		m.over, m.notice = &help{}, ""
+		return nil
+	default:
 		m.notice = ""
 		return m.up.key(k, m)
 	}

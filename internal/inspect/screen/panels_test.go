@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"askback/internal/inspect"
 	"askback/internal/inspect/peer"
 )
@@ -185,6 +187,66 @@ func TestAddressPanel(t *testing.T) {
 			r.wants("copy the address")
 		})
 	})
+}
+
+// SE-05: a host that is longer than a row is shown to its end, which says whose it is.
+func TestLongHostIsShownToItsEnd(t *testing.T) {
+	host := strings.Repeat("accounts.example.com.", 9) + "evil.example"
+	for _, s := range sizes {
+		bubble(t, func() *peer.Server { return asksURL("https://" + host + ":8443/x") }, setup{w: s[0], h: s[1]}, func(r *rig) {
+			r.tool("t")
+			r.press("end")
+			r.wants("evil.example\n port  8443")
+			var rows []string
+			for _, row := range r.m.up.(*urlPanel).hostRows(r.m) {
+				if ansi.StringWidth(row) > s[0] {
+					t.Errorf("%v: a row of %d cells", s, ansi.StringWidth(row))
+				}
+				rows = append(rows, strings.TrimSpace(ansi.Strip(row)))
+			}
+			if got := strings.Join(rows, ""); got != "host  "+host+"port  8443" {
+				t.Errorf("%v: %s", s, got)
+			}
+		})
+	}
+}
+
+// A sampling request is answered as a text or as JSON, each by its own key.
+func TestSamplingAnsweredAsJSON(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_sample")
+		r.press("j")
+		r.wants(`"role": "assistant"`, `"text": "…"`)
+		r.press("esc", "a", "ctrl+s", "e", "esc", "j", "ctrl+s", "s")
+		r.wants("sampled …")
+	})
+}
+
+// f1 lists the keys over every panel, and the panel is there again afterwards.
+func TestHelpOverAPanel(t *testing.T) {
+	for _, s := range sizes {
+		bubble(t, asksEverything, setup{w: s[0], h: s[1]}, func(r *rig) {
+			r.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "t"})
+			r.settle()
+			for range 3 {
+				up := r.m.up
+				r.press("f1")
+				r.wants("everywhere")
+				r.press("pgdown", "esc")
+				r.wantsNot("everywhere")
+				if r.m.up != up || len(r.m.panels) != 1 {
+					t.Fatal("the panel has gone")
+				}
+				if strings.Contains(r.frame(), "open the form") {
+					r.press("enter")
+				}
+				r.press("ctrl+x", "y") // the next
+			}
+			if got := outcome(r.conversation().Run); got != "ended: the sampling request was rejected" {
+				t.Error(got)
+			}
+		})
+	}
 }
 
 // Several calls wait at once; each panel goes to its own call.

@@ -79,13 +79,13 @@ func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		}
 		return nil
 	}
-	if k.Paste || p.Scroller.Key(k, max(1, p.room(m)-1)) {
+	if k.Paste {
 		return nil
 	}
 	switch s {
 	case "a", "enter":
 		p.write(p.edit.Value())
-	case "j":
+	case "j": // before the scroller, which would go down
 		text := p.edit.Value()
 		if strings.TrimSpace(text) == "" {
 			text = "…"
@@ -94,6 +94,8 @@ func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 			text = inspect.Pretty(raw)
 		}
 		p.write(text)
+	default:
+		p.Scroller.Key(k, max(1, p.room(m)-1))
 	}
 	return nil
 }

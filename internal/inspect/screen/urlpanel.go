@@ -2,6 +2,7 @@ package screen
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -164,9 +165,7 @@ func (p *urlPanel) body(m *Model) []string {
 		out = append(out, barred(p.a.URL.Message, p.w, m.th)...)
 	}
 	out = append(out, p.addressRows(m)...)
-	if p.address.Host != "" {
-		out = append(out, " host "+m.th.Loud.Render(" "+forms.Line(p.address.Host)+" ")+portText(p.address.Port))
-	}
+	out = append(out, p.hostRows(m)...)
 	for _, s := range p.address.Warnings {
 		for i, r := range kit.Wrap(forms.Line(s), p.w-3) {
 			out = append(out, m.th.Loud.Render(mark(i))+" "+r)
@@ -192,11 +191,21 @@ func mark(i int) string {
 	return " "
 }
 
-func portText(port string) string {
-	if port == "" {
-		return ""
+// hostRows are the whole host, whose end says whose it is, and the port.
+func (p *urlPanel) hostRows(m *Model) []string {
+	if p.address.Host == "" {
+		return nil
 	}
-	return "  port " + port
+	var out []string
+	lead := " host "
+	for _, r := range hardWrap(forms.Line(p.address.Host), p.w-len(lead)-3) {
+		out = append(out, lead+m.th.Loud.Render(" "+r+" "))
+		lead = strings.Repeat(" ", len(lead))
+	}
+	if p.address.Port != "" {
+		out = append(out, " port "+m.th.Loud.Render(" "+p.address.Port+" "))
+	}
+	return out
 }
 
 // addressRows are the whole address, in rows of one width, with its host emphasised.

@@ -31,10 +31,14 @@ func (m *Model) frame() string {
 		rows := kit.Wrap(text, max(1, m.w))
 		return strings.Join(kit.Fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
 	}
-	if m.up != nil {
+	top := m.top()
+	switch {
+	case m.over != nil:
+		top = m.over
+	case m.up != nil:
 		return m.panelView()
 	}
-	if f, ok := m.top().(*formArgs); ok {
+	if f, ok := top.(*formArgs); ok {
 		return f.view(m)
 	}
 	h := m.h - 4
@@ -42,9 +46,9 @@ func (m *Model) frame() string {
 	rows = append(rows, m.statusRow())
 	var body []string
 	var hints []kit.Hint
-	if p := m.top(); p != nil {
-		rows = append(rows, ruleRow(p.title(m), m.w, m.th, m.th.Strong))
-		body, hints = p.rows(m, m.w, h), p.hints(m)
+	if top != nil {
+		rows = append(rows, ruleRow(top.title(m), m.w, m.th, m.th.Strong))
+		body, hints = top.rows(m, m.w, h), top.hints(m)
 	} else {
 		t := m.tabs[m.tab]
 		rows = append(rows, m.tabsRow())
