@@ -61,6 +61,9 @@ func (s *Schema) Check(value []byte) error {
 	if at, bad := hugeNumber(v, ""); bad {
 		return &Error{Path: at, Message: "is a number that is too large to check"}
 	}
+	if !affordable(s.compiled, v) {
+		return nil
+	}
 	return violation(s.compiled.Validate(v))
 }
 
@@ -100,6 +103,9 @@ func (s *Schema) build() (*jsonschema.Schema, error) {
 	}
 	if _, bad := hugeNumber(doc, ""); bad {
 		return nil, errors.New("it holds a number that is too large")
+	}
+	if severalTargets(doc) {
+		return nil, errors.New("its dynamic references have several targets")
 	}
 	if costly(doc) {
 		return nil, errors.New("its references multiply beyond what can be checked")

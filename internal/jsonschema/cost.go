@@ -1,0 +1,264 @@
+package jsonschema
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// A small schema and a small value can ask for more work than there is time:
+// two references to itself under items double with each level of the value.
+// The library cannot be interrupted, so the work is counted before it starts.
+const (
+	mostSteps  = 1 << 20 // schemas held against values, for any value
+	stepsANode = 4       // the same for each value within a large one
+	mostNested = 1 << 16 // calls within calls
+)
+
+// affordable reports whether validating v takes a bounded number of steps. It
+// follows the compiled schema as the library does, without its shortcuts.
+func affordable(s *jsonschema.Schema, v any) bool {
+	c := &stepCounter{left: max(mostSteps, stepsANode*nodes(v))}
+	return c.walk(s, v, nil, 0)
+}
+
+// nodes is the number of values within v, itself included.
+func nodes(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, m := range v {
+			n += nodes(m)
+		}
+	case []any:
+		for _, m := range v {
+			n += nodes(m)
+		}
+	}
+	return n
+}
+
+type stepCounter struct{ left int }
+
+// held is the schemas that led to this one at the same value.
+type held struct {
+	schema *jsonschema.Schema
+	by     *held
+}
+
+func (h *held) has(s *jsonschema.Schema) bool {
+	for ; h != nil; h = h.by {
+		if h.schema == s {
+			return true
+		}
+	}
+	return false
+}
+
+// walk counts holding v to s and to all that follows from it; false when that
+// is too much.
+func (c *stepCounter) walk(s *jsonschema.Schema, v any, by *held, depth int) bool {
+	if c.left--; c.left < 0 || depth > mostNested {
+		return false
+	}
+	if s.Bool != nil || by.has(s) || !typeFits(s, v) {
+		return true // the library stops here, too
+	}
+	here := &held{s, by}
+	for _, sub := range besides(s, v) {
+		if !c.walk(sub, v, here, depth+1) {
+			return false
+		}
+	}
+	for sub, member := range within(s, v) {
+		if !c.walk(sub, member, nil, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// typeBits are the types that a value may count as.
+func typeBits(names ...string) (bits jsonschema.Types) {
+	for _, name := range names {
+		bits.Add(name)
+	}
+	return bits
+}
+
+var (
+	nullBits    = typeBits("null")
+	booleanBits = typeBits("boolean")
+	numberBits  = typeBits("number", "integer")
+	stringBits  = typeBits("string")
+	arrayBits   = typeBits("array")
+	objectBits  = typeBits("object")
+)
+
+// typeFits reports whether v may be of a type that s wants.
+func typeFits(s *jsonschema.Schema, v any) bool {
+	if s.Types == nil || s.Types.IsEmpty() {
+		return true
+	}
+	bits := numberBits
+	switch v.(type) {
+	case map[string]any:
+		bits = objectBits
+	case []any:
+		bits = arrayBits
+	case string:
+		bits = stringBits
+	case bool:
+		bits = booleanBits
+	case nil:
+		bits = nullBits
+	}
+	return *s.Types&bits != 0
+}
+
+// besides are the schemas that s holds the same value to.
+func besides(s *jsonschema.Schema, v any) []*jsonschema.Schema {
+	subs := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
+	for _, sub := range []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else} {
+		if sub != nil {
+			subs = append(subs, sub)
+		}
+	}
+	if s.DynamicRef != nil {
+		subs = append(subs, s.DynamicRef.Ref)
+	}
+	obj, ok := v.(map[string]any)
+	if !ok {
+		return subs
+	}
+	for name, dep := range s.Dependencies {
+		if sub, ok := dep.(*jsonschema.Schema); ok && has(obj, name) {
+			subs = append(subs, sub)
+		}
+	}
+	for name, sub := range s.DependentSchemas {
+		if has(obj, name) {
+			subs = append(subs, sub)
+		}
+	}
+	return subs
+}
+
+func has(obj map[string]any, name string) bool {
+	_, ok := obj[name]
+	return ok
+}
+
+// within are the schemas that s holds the members or items of v to.
+func within(s *jsonschema.Schema, v any) iter.Seq2[*jsonschema.Schema, any] {
+	return func(yield func(*jsonschema.Schema, any) bool) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, m := range v {
+				for _, sub := range ofMember(s, name) {
+					if !yield(sub, m) {
+						return
+					}
+				}
+				if s.PropertyNames != nil && !yield(s.PropertyNames, name) {
+					return
+				}
+			}
+		case []any:
+			for i, m := range v {
+				for _, sub := range ofItem(s, i) {
+					if !yield(sub, m) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// ofMember are the schemas for the member named name.
+func ofMember(s *jsonschema.Schema, name string) (subs []*jsonschema.Schema) {
+	if sub, ok := s.Properties[name]; ok {
+		subs = append(subs, sub)
+	}
+	for re, sub := range s.PatternProperties {
+		if re.MatchString(name) {
+			subs = append(subs, sub)
+		}
+	}
+	if len(subs) > 0 {
+		return subs
+	}
+	switch more := s.AdditionalProperties.(type) {
+	case *jsonschema.Schema:
+		return append(subs, more)
+	case bool:
+		return nil
+	}
+	if s.UnevaluatedProperties != nil {
+		subs = append(subs, s.UnevaluatedProperties)
+	}
+	return subs
+}
+
+// ofItem are the schemas for the item at i.
+func ofItem(s *jsonschema.Schema, i int) (subs []*jsonschema.Schema) {
+	first := s.PrefixItems
+	if tuple, ok := s.Items.([]*jsonschema.Schema); ok {
+		first = tuple
+	}
+	more, _ := s.AdditionalItems.(*jsonschema.Schema)
+	if all, ok := s.Items.(*jsonschema.Schema); ok {
+		more = all
+	}
+	if s.Items2020 != nil {
+		more = s.Items2020
+	}
+	switch {
+	case i < len(first):
+		subs = append(subs, first[i])
+	case more != nil:
+		subs = append(subs, more)
+	case s.UnevaluatedItems != nil:
+		subs = append(subs, s.UnevaluatedItems)
+	}
+	if s.Contains != nil {
+		subs = append(subs, s.Contains)
+	}
+	return subs
+}
+
+// severalTargets reports whether a dynamic reference in doc may lead to one
+// place or another, depending on where it is read from.
+func severalTargets(doc any) bool {
+	anchors := map[string]bool{}
+	var walk func(v any, root bool) bool
+	walk = func(v any, root bool) bool {
+		switch v := v.(type) {
+		case map[string]any:
+			if name, ok := v["$dynamicAnchor"].(string); ok {
+				if anchors[name] {
+					return true
+				}
+				anchors[name] = true
+			}
+			if on, _ := v["$recursiveAnchor"].(bool); on && !root {
+				return true
+			}
+			for _, m := range v {
+				if walk(m, false) {
+					return true
+				}
+			}
+		case []any:
+			for _, m := range v {
+				if walk(m, false) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return walk(doc, true)
+}
