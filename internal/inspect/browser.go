@@ -58,6 +58,7 @@ func (b Browser) Open(ctx context.Context, a Address) error {
 
 func run(ctx context.Context, args []string) error {
 	cmd := exec.Command(args[0], args[1:]...)
+	ownSession(cmd)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("$BROWSER cannot be run: %w", err)
 	}

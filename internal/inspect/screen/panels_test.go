@@ -163,6 +163,21 @@ func TestAddressPanel(t *testing.T) {
 			})
 		}
 	})
+	t.Run("SE-07/asked whether to dismiss while the browser starts", func(t *testing.T) {
+		bubble(t, server, wide, func(r *rig) {
+			r.tool("t")
+			r.press("y") // without a browser it is over at once
+			p := r.m.up.(*urlPanel)
+			p.stage = urlOpening
+			r.press("esc")
+			r.send(opened{p.id(), nil})
+			r.wants("Dismiss this without an answer?")
+			r.press("n")
+			r.wants("opened by $BROWSER", "Nothing is fetched from here.")
+			r.press("esc", "y")
+			r.wants("signed in")
+		})
+	})
 	t.Run("SE-06/http to elsewhere", func(t *testing.T) {
 		bubble(t, func() *peer.Server { return asksURL("http://x.example/a") }, setup{w: 80, h: 24, screen: func(o *Options) { o.Browser = inspect.Browser(script) }}, func(r *rig) {
 			before := ran()

@@ -112,7 +112,12 @@ func (p *urlPanel) agree(s string, m *Model) tea.Cmd {
 
 // opened says what became of the browser. The consent stays pending: only the person knows whether a page was seen.
 func (p *urlPanel) opened(err error) {
-	p.stage, p.problem = urlAgreed, ""
+	if p.stage == urlConfirming { // the question stays
+		p.back = urlAgreed
+	} else {
+		p.stage = urlAgreed
+	}
+	p.problem = ""
 	switch {
 	case errors.Is(err, inspect.ErrNoBrowser):
 		p.status = "no $BROWSER: copy the address and open it yourself"
@@ -144,11 +149,23 @@ func (p *urlPanel) finish(m *Model, a forms.Action) tea.Cmd {
 }
 
 func (p *urlPanel) head(m *Model) []string {
-	warn := "! Check the host before you agree. Nothing was opened or fetched."
+	warn, short := "! Check the host before you agree. Nothing was opened or fetched.", "! Check the host. Nothing was opened."
+	if p.agreed() {
+		warn, short = "! Only your browser talks to the host. Nothing is fetched from here.", "! Nothing is fetched from here."
+	}
 	if kit.Width(warn) > p.w-1 {
-		warn = "! Check the host. Nothing was opened."
+		warn = short
 	}
 	return append([]string{whoRow(p.a, "address", p.w, m.th), m.th.Warn.Render(warn)}, noteRows(p.a, p.w, m.th)...)
+}
+
+// agreed says whether the person has agreed, whatever is asked since.
+func (p *urlPanel) agreed() bool {
+	stage := p.stage
+	if stage == urlConfirming {
+		stage = p.back
+	}
+	return stage != urlAsking
 }
 
 func (p *urlPanel) room(m *Model) int { return max(1, p.h-len(p.head(m))-2) }
