@@ -94,6 +94,11 @@ func (l *Log) relate(m *Message) {
 	case m.Response && m.Call != 0:
 		r.sent = true
 		delete(l.ids, r)
+	case m.Response && m.Method == "": // to a leg that was given up
+		r.sent = true
+		if c := l.byCall[l.ids[r].call]; c != nil {
+			m.Method = c.Method
+		}
 	case m.ID == "" && m.Call == 0 && m.Size < 64<<10:
 		l.relateNote(m)
 	}

@@ -115,7 +115,7 @@ func TestSamplingAnswer(t *testing.T) {
 		{` {"role":"assistant","content":[],"model":"m"} `, `{"role":"assistant","content":[],"model":"m"}`, ""},
 		{`{"role":"assistant","content":[]}`, "", "model"},
 		{`{oops`, "", "not JSON"},
-		{`{"role":1,"role":2}`, "", "not JSON"},
+		{`{"role":1,"role":2}`, "", "twice"},
 		{"  ", "", "empty"},
 	} {
 		got, err := SamplingAnswer(c.in)
@@ -158,6 +158,10 @@ func TestNotesBelongToTheirLegs(t *testing.T) {
 	}
 	if l.Conversations[1].Name != "b" {
 		t.Error(l.Conversations[1].Name)
+	}
+	late := l.Add(tapped(mcpmgr.Received, "4", "", true, 0, 0, `{"result":{}}`)) // nobody waits for it any more
+	if late.Method != "tools/call" || l.Conversations[0].Legs[0].Reply != nil {
+		t.Errorf("%q, %+v", late.Method, l.Conversations[0].Legs[0].Reply)
 	}
 }
 

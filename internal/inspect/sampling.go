@@ -122,7 +122,7 @@ func SamplingAnswer(s string) (json.RawMessage, error) {
 	}
 	v, err := strictjson.Parse([]byte(s), strictjson.Limits{MaxBytes: 1 << 20})
 	if err != nil {
-		return nil, fmt.Errorf("the answer is not JSON: %w", err)
+		return nil, fmt.Errorf("the answer: %w", err)
 	}
 	for _, key := range []string{"role", "content", "model"} {
 		if _, ok := v.Get(key); !ok {

@@ -118,7 +118,7 @@ func (m *Model) panelKey(k tea.KeyMsg) tea.Cmd {
 	}
 	a := m.up.ask()
 	if a.Run == 0 {
-		m.notice = "the server asks by itself: decline or dismiss, there is no call to abort"
+		m.notice = "the server asks by itself: ctrl+f leaves, x under 5 calls aborts"
 		return nil
 	}
 	return m.twice("again to abort the call", func() tea.Cmd {

@@ -173,8 +173,11 @@ func (p *samplingPanel) view(m *Model) string {
 	if where != "" {
 		status = where + ": up, down, pgdown"
 	}
-	return frame(head, body, m.th.Dim.Render(status),
-		[]kit.Hint{{"a", "answer"}, {"j", "answer as JSON"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}, {"ctrl+c", "abort"}}, m)
+	hs := []kit.Hint{{"a", "answer"}, {"j", "answer as JSON"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}}
+	if p.a.Run != 0 {
+		hs = append(hs, kit.Hint{"ctrl+c", "abort"})
+	}
+	return frame(head, body, m.th.Dim.Render(status), hs, m)
 }
 
 func (p *samplingPanel) writeView(head []string, m *Model) string {
