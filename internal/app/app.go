@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // env is the world as a command sees it, so that tests can give it another.
@@ -30,8 +32,11 @@ func run(ctx context.Context, args []string, e *env) int {
 	root := newRoot(&world)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if e := checkGroups(cmd); err != nil && e != nil && e.Error() == err.Error() {
-		err = usagef(fmt.Errorf("%w\nSee '%s --help'.", err, cmd.CommandPath()))
+	for _, known := range []error{checkGroups(cmd), checkCommand(root, args)} {
+		if err != nil && known != nil && known.Error() == err.Error() {
+			err = usagef(fmt.Errorf("%s\nSee '%s --help'.", strings.TrimSpace(err.Error()), cmd.CommandPath()))
+			break
+		}
 	}
 	if err == nil && out.err != nil {
 		err = &exitError{code: exitFailed, err: fmt.Errorf("the output cannot be written: %w", out.err)}
@@ -48,6 +53,12 @@ func checkGroups(cmd *cobra.Command) error {
 		return nil
 	}
 	return cmd.ValidateFlagGroups()
+}
+
+// checkCommand is what cobra says about a first word that is no command. It knows no error type for that either.
+func checkCommand(root *cobra.Command, args []string) error {
+	_, _, err := root.Find(args)
+	return err
 }
 
 // wantsJSON says whether the command line asks for machine output. Where it could not be read to the end, the flag
@@ -99,6 +110,17 @@ func genericCode(err error) string {
 		return "cancelled"
 	}
 	return "failed"
+}
+
+// noEmptyFlags refuses a flag whose value is empty, as an unset variable of a script leaves it: it would count as not
+// given, and something else than what was meant would run.
+func noEmptyFlags(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {
+			err = usagef(fmt.Errorf("--%s: its value is empty", f.Name))
+		}
+	})
+	return err
 }
 
 // usageArgs makes cobra's complaint about arguments a usage error.

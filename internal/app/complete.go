@@ -26,7 +26,6 @@ var fileArgs = []string{"play", "lint"}
 // addCompletion says for every command and flag what a shell may complete. Nothing is started for it: servers are
 // named from the configuration, and their tools are not asked for.
 func addCompletion(root *cobra.Command, g *globals) {
-	root.InitDefaultCompletionCmd()
 	everyCommand(root, func(cmd *cobra.Command) {
 		if cmd.HasParent() && cmd.Parent().Name() == "completion" {
 			cmd.Example = "  askback completion " + cmd.Name() + " > askback." + cmd.Name()

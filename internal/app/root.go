@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -36,11 +37,20 @@ that --host names.`,
 		Example: `  askback demo
   askback --config servers.json
   askback --host wss://devbox:7443 --token-file token`,
-		Args:          usageArgs(cobra.NoArgs),
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+
+		PersistentPreRunE: noEmptyFlags,
 	}
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return runDefault(cmd.Context(), g) }
+	// Without Args: cobra then names a first word that is no command before it reads the flags of none.
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := usageArgs(cobra.NoArgs)(cmd, args); err != nil {
+			return err
+		}
+		return runDefault(cmd.Context(), g)
+	}
+	root.SetVersionTemplate(versionText())
 	root.SetIn(e.stdin)
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
@@ -60,6 +70,31 @@ that --host names.`,
 	f.BoolVar(&g.accessible, "accessible", false, "line mode: no screen control, for screen readers and simple terminals")
 	f.StringVar(&g.permissionMode, "permission-mode", "", "`mode` of a session that is created: bypass, where own tools need it")
 	addCommands(root, g)
+	addHelp(root)
 	addCompletion(root, g)
 	return root
+}
+
+// addHelp makes cobra's own commands refuse what they do not know, instead of showing something else and succeeding.
+func addHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(cmd *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err == nil && len(rest) > 0 {
+					err = fmt.Errorf("unknown command %q for %q", rest[0], found.CommandPath())
+				}
+				if err != nil {
+					return usagef(fmt.Errorf("%s\nSee 'askback --help'.", strings.TrimSpace(err.Error())))
+				}
+				return nil
+			}
+		case "completion":
+			c.Args = usageArgs(cobra.NoArgs)
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 }

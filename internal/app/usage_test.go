@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,60 @@ func TestUsageUnderJSON(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A word that is no command is named, whatever flags follow it, and nothing else is shown in its place.
+func TestUnknownCommand(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"bogus"}, `unknown command "bogus" for "askback"`},
+		{[]string{"cal", "demo/plain", "--args", "{}", "--json"}, "\tcall\n"},
+		{[]string{"--config", w.path("demo.json"), "bogus"}, `unknown command "bogus"`},
+		{[]string{"--", "bogus"}, `unknown command "bogus"`},
+		{[]string{"help", "bogus"}, `unknown command "bogus" for "askback"`},
+		{[]string{"help", "host", "bogus"}, `unknown command "bogus" for "askback host"`},
+		{[]string{"host", "token", "bogus"}, `unknown command "bogus" for "askback host token"`},
+		{[]string{"completion", "bogus"}, `unknown command "bogus" for "askback completion"`},
+	} {
+		r := w.run(c.args...)
+		if r.code != exitUsage || !strings.Contains(r.stderr, c.says) || !strings.Contains(r.stderr, "--help'.") {
+			t.Errorf("%q: %+v", c.args, r)
+		}
+		if slices.Contains(c.args, "--json") {
+			if code := r.errorCode(t); code != "usage" {
+				t.Errorf("%q: %s", c.args, r.stdout)
+			}
+		} else if r.stdout != "" {
+			t.Errorf("%q: %s", c.args, r.stdout)
+		}
+	}
+	for _, args := range [][]string{{"help"}, {"help", "call"}, {"help", "host", "token"}, {"completion"}, {"--help"}, {"call", "--help"}, {"--version"}} {
+		if r := w.run(args...); r.code != exitOK || r.stdout == "" || r.stderr != "" {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+}
+
+// An empty value is what an unset variable of a script leaves; it must not run something else than what was meant.
+func TestEmptyFlagValues(t *testing.T) {
+	w := newWorld(t)
+	form := w.write("form.json", `{"type":"object","properties":{"a":{"type":"string"}}}`)
+	for _, args := range [][]string{
+		{"lint", form, "--answer", ""},
+		{"lint", form, "--render="},
+		{"call", "demo/plain", "--config", ""},
+		{"call", "demo/plain", "--config", w.path("demo.json"), "--host="},
+		{"call", "demo/plain", "--config", w.path("demo.json"), "--answers", ""},
+		{"call", "demo/plain", "--config", w.path("demo.json"), "--session", ""},
+		{"call", "demo/plain", "--config", w.path("demo.json"), "--args", ""},
+	} {
+		if r := w.run(args...); r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, "its value is empty") {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
 }
 
 // An entry that no Host can have is told before anything is dialed.

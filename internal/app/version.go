@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -45,21 +46,18 @@ func newVersion(g *globals) *cobra.Command {
 				return printJSON(g.env.stdout, map[string]any{
 					"version": version, "commit": commit, "epochs": []int{81, 39}, "mcp": mcpVersions})
 			}
-			fmt.Fprintf(g.env.stdout, "askback %s", version)
-			if commit != "" {
-				fmt.Fprintf(g.env.stdout, " (%s)", commit)
-			}
-			fmt.Fprintf(g.env.stdout, "\nRuntime Host protocol: epochs 81 (forms), 39\nMCP: ")
-			for i, v := range mcpVersions {
-				if i > 0 {
-					fmt.Fprint(g.env.stdout, ", ")
-				}
-				fmt.Fprint(g.env.stdout, v)
-			}
-			fmt.Fprintln(g.env.stdout)
+			fmt.Fprint(g.env.stdout, versionText())
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+func versionText() string {
+	s := "askback " + version
+	if commit != "" {
+		s += " (" + commit + ")"
+	}
+	return s + "\nRuntime Host protocol: epochs 81 (forms), 39\nMCP: " + strings.Join(mcpVersions, ", ") + "\n"
 }
