@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"askback/forms"
@@ -76,7 +77,7 @@ func (i *Inspector) ask(ctx context.Context, a *Ask) (Reply, error) {
 		return <-w.reply, nil
 	}
 	why := context.Cause(ctx)
-	i.opt.Tell(Withdrawn{a.ID, why.Error()})
+	i.opt.Tell(Withdrawn{a.ID, why.Error(), errors.Is(why, errAborted)})
 	return Reply{}, why
 }
 

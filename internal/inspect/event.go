@@ -33,8 +33,9 @@ type (
 	Asked struct{ Ask *Ask }
 	// Withdrawn is an Ask that nobody can answer any more, and why.
 	Withdrawn struct {
-		Ask uint64
-		Why string
+		Ask     uint64
+		Why     string
+		Aborted bool // by the person
 	}
 	// Changed says that a server's state or its tools are others than before.
 	Changed struct{ Server string }

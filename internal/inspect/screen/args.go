@@ -15,7 +15,8 @@ import (
 	"askback/tui/kit"
 )
 
-// formArgs asks for a tool's arguments with the form.
+// formArgs asks for a tool's arguments with the form. It also shows a server's form that closed without an answer, for
+// what was typed into it.
 type formArgs struct {
 	q    inspect.Request
 	f    *formview.Model

@@ -76,7 +76,7 @@ func (s *newsList) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	switch k.String() {
 	case "enter":
 		if i >= 0 {
-			m.push(&describePage{name: "news of " + s.all[i].server, parts: []part{{"", s.all[i].full}}, call: (*Model).pop})
+			m.push(&describePage{name: "news of " + s.all[i].server, parts: []part{{"", s.all[i].full}}, copies: "it", call: (*Model).pop})
 		}
 	case "l":
 		names := m.ins.Names()

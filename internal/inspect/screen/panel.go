@@ -55,7 +55,26 @@ func (m *Model) withdrawn(e inspect.Withdrawn) {
 				m.notice = "closed without an answer: " + e.Why
 				m.nextWaiting()
 			}
+			if !e.Aborted {
+				m.keep(p, e.Why)
+			}
 			return
+		}
+	}
+}
+
+// keep shows what was typed into a panel that has closed by itself, to be copied.
+func (m *Model) keep(p panel, why string) {
+	switch p := p.(type) {
+	case *formPanel:
+		if p.f.Touched() {
+			p.f.Closed(why)
+			m.push(&formArgs{f: p.f})
+		}
+	case *samplingPanel:
+		if text := p.edit.Value(); text != "" {
+			m.push(&describePage{name: "closed without an answer", parts: []part{{"", why}, {"what you typed", text}},
+				copies: "what you typed", call: (*Model).pop})
 		}
 	}
 }

@@ -226,6 +226,54 @@ func TestLongHostIsShownToItsEnd(t *testing.T) {
 	}
 }
 
+// FX-16: what was typed into a form is there to copy when its server goes away, and not when the person has aborted.
+func TestTypedTextSurvivesItsForm(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(*rig)
+		kept bool
+	}{
+		{"connection lost", func(r *rig) { _ = r.ins.Reconnect(peer.Name); r.settle() }, true},
+		{"aborted", func(r *rig) { r.press("ctrl+c", "ctrl+c") }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, demoServer, wide, func(r *rig) {
+				r.tool("mrtr_two_step")
+				r.press("precious")
+				c.end(r)
+				if len(r.m.panels) != 0 {
+					t.Fatal("the form still waits")
+				}
+				if !c.kept {
+					r.wantsNot("precious")
+					return
+				}
+				r.wants("Closed without an answer:", "Word: precious")
+				r.press("c")
+				if !strings.Contains(r.clip, "precious") {
+					t.Errorf("copied %q", r.clip)
+				}
+				r.press("esc")
+				r.wants("the server was connected anew")
+			})
+			bubble(t, demoServer, wide, func(r *rig) {
+				r.tool("mrtr_sample")
+				r.press("a", "precious")
+				c.end(r)
+				if !c.kept {
+					r.wantsNot("precious")
+					return
+				}
+				r.press("c")
+				r.wants("copied what you typed", "precious")
+				if r.clip != "precious" {
+					t.Errorf("copied %q", r.clip)
+				}
+			})
+		})
+	}
+}
+
 // A sampling request is answered as a text or as JSON, each by its own key.
 func TestSamplingAnsweredAsJSON(t *testing.T) {
 	bubble(t, demoServer, wide, func(r *rig) {

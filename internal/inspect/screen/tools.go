@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -116,6 +117,8 @@ type describePage struct {
 	name  string
 	parts []part
 	call  func(m *Model) // what enter does
+	// copies names the last part, which c copies; "" is the definition.
+	copies string
 	kit.Scroller
 }
 
@@ -132,10 +135,12 @@ func (p *describePage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		p.call(m)
 	case "c":
 		last := p.parts[len(p.parts)-1]
-		return m.copy(forms.Block(last.text), "the definition")
+		return m.copy(forms.Block(last.text), p.copied())
 	}
 	return nil
 }
+
+func (p *describePage) copied() string { return cmp.Or(p.copies, "the definition") }
 
 func (p *describePage) rows(m *Model, w, h int) []string {
 	var out []string
@@ -153,5 +158,5 @@ func (p *describePage) rows(m *Model, w, h int) []string {
 }
 
 func (p *describePage) hints(*Model) []kit.Hint {
-	return []kit.Hint{{"enter", "use"}, {"esc", "back"}, {"c", "copy the definition"}, {"up/down", "scroll"}}
+	return []kit.Hint{{"enter", "use"}, {"esc", "back"}, {"c", "copy " + p.copied()}, {"up/down", "scroll"}}
 }
