@@ -7,7 +7,6 @@ package toolschema
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"askback/internal/strictjson"
@@ -61,7 +60,7 @@ func Check(raw []byte) error {
 	if err := CheckNodes(v); err != nil {
 		return err
 	}
-	return (&checker{root: v}).schema(v)
+	return (&checker{newLookup(v)}).schema(v)
 }
 
 // CheckNodes holds v to the number of values and the length of keys that a
@@ -91,7 +90,7 @@ func countNodes(v strictjson.Value, nodes *int) error {
 	return nil
 }
 
-type checker struct{ root strictjson.Value }
+type checker struct{ *lookup }
 
 func (c *checker) schema(v strictjson.Value) error {
 	if v.Kind() == strictjson.Boolean {
@@ -137,7 +136,7 @@ func (c *checker) keyword(sh shape, v strictjson.Value) error {
 		if err != nil {
 			return err
 		}
-		if _, ok := Resolve(c.root, text); !ok {
+		if _, ok := c.definition(text); !ok {
 			return strictjson.Bad("must point into the schema's own definitions")
 		}
 	case pattern:
@@ -165,43 +164,6 @@ func (c *checker) list(v strictjson.Value) error {
 	}
 	return nil
 }
-
-// Resolve follows a local reference into $defs or definitions of root.
-func Resolve(root strictjson.Value, ref string) (strictjson.Value, bool) {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return strictjson.Value{}, false
-	}
-	steps := strings.Split(path, "/")
-	if len(steps) < 2 || !slices.Contains([]string{"$defs", "definitions"}, steps[0]) {
-		return strictjson.Value{}, false
-	}
-	v := root
-	for _, step := range steps {
-		if v, ok = child(v, pointerStep(step)); !ok {
-			return strictjson.Value{}, false
-		}
-	}
-	return v, true
-}
-
-func child(v strictjson.Value, name string) (strictjson.Value, bool) {
-	if v.Kind() == strictjson.Array {
-		i := 0
-		for item := range v.Elements() {
-			if fmt.Sprint(i) == name {
-				return item, true
-			}
-			i++
-		}
-		return strictjson.Value{}, false
-	}
-	return v.Get(name)
-}
-
-var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
-
-func pointerStep(step string) string { return pointerEscapes.Replace(unpercent(step)) }
 
 // unpercent decodes the percent escapes of a URI fragment; what is none stays.
 func unpercent(s string) string {

@@ -20,7 +20,7 @@ func Rewrite(raw []byte) ([]byte, error) {
 	if err := v.Want(strictjson.Object); err != nil {
 		return nil, err
 	}
-	r := &rewriter{root: v, moved: map[string]string{}}
+	r := &rewriter{lookup: newLookup(v), moved: map[string]string{}}
 	if id, ok := v.Get("$id"); ok {
 		r.id, _ = id.Text()
 		r.id = strings.TrimSuffix(r.id, "#")
@@ -40,7 +40,7 @@ func Rewrite(raw []byte) ([]byte, error) {
 const maxSource = 1 << 20
 
 type rewriter struct {
-	root  strictjson.Value
+	*lookup
 	id    string            // the root's $id
 	moved map[string]string // reference → name of its copy in $defs
 	queue []move            // copies still to be written
@@ -86,9 +86,6 @@ func (r *rewriter) rootObject() ([]byte, error) {
 		defs = inner[1 : len(inner)-1]
 	}
 	for i := 0; i < len(r.queue); i++ {
-		if i > maxMoves {
-			return nil, strictjson.Bad("refers to too many places within itself")
-		}
 		copied, err := r.schema(r.queue[i].target)
 		if err != nil {
 			return nil, err
@@ -307,12 +304,15 @@ func (r *rewriter) reference(v strictjson.Value) ([]byte, error) {
 	if !strings.HasPrefix(ref, "#") {
 		return nil, strictjson.Bad("refers to something outside the schema, which is never fetched")
 	}
-	if _, ok := Resolve(r.root, ref); ok {
+	if _, ok := r.definition(ref); ok {
 		return strictjson.AppendString(nil, ref), nil
 	}
 	name, ok := r.moved[ref]
 	if !ok {
-		target, found := r.find(ref)
+		if len(r.queue) > maxMoves {
+			return nil, strictjson.Bad("refers to too many places within itself")
+		}
+		target, found := r.any(ref)
 		if !found {
 			return nil, strictjson.Bad("refers to something that is not there")
 		}
@@ -324,50 +324,11 @@ func (r *rewriter) reference(v strictjson.Value) ([]byte, error) {
 }
 
 func (r *rewriter) freeName() string {
-	defs, _ := r.root.Get("$defs")
+	defs := r.object(r.object(r.root)["$defs"])
 	for i := len(r.moved) + 1; ; i++ {
 		name := fmt.Sprint("ref", i)
-		if _, taken := defs.Get(name); !taken {
+		if _, taken := defs[name]; !taken {
 			return name
 		}
 	}
-}
-
-// find follows any local reference: the root, a pointer or an anchor.
-func (r *rewriter) find(ref string) (strictjson.Value, bool) {
-	fragment := strings.TrimPrefix(ref, "#")
-	if fragment == "" {
-		return r.root, true
-	}
-	if path, ok := strings.CutPrefix(fragment, "/"); ok {
-		v := r.root
-		for step := range strings.SplitSeq(path, "/") {
-			var ok bool
-			if v, ok = child(v, pointerStep(step)); !ok {
-				return v, false
-			}
-		}
-		return v, true
-	}
-	return anchor(r.root, fragment)
-}
-
-// anchor finds the schema whose $anchor is name.
-func anchor(v strictjson.Value, name string) (strictjson.Value, bool) {
-	if a, ok := v.Get("$anchor"); ok {
-		if text, err := a.Text(); err == nil && text == name {
-			return v, true
-		}
-	}
-	for _, member := range v.Members() {
-		if found, ok := anchor(member, name); ok {
-			return found, true
-		}
-	}
-	for item := range v.Elements() {
-		if found, ok := anchor(item, name); ok {
-			return found, true
-		}
-	}
-	return strictjson.Value{}, false
 }

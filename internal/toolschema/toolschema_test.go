@@ -2,9 +2,11 @@ package toolschema
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"askback/internal/jsonschema"
 )
@@ -113,6 +115,41 @@ func TestRewriteRefuses(t *testing.T) {
 		if out, err := Rewrite([]byte(schema)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %s, %v, want %q", schema, out, err, want)
 		}
+	}
+}
+
+// TestRewriteManyReferences: the largest schemas that are looked at cannot keep
+// us busy, whatever their references lead through.
+func TestRewriteManyReferences(t *testing.T) {
+	const n = 20_000
+	list := func(format string, args func(i int) []any) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = fmt.Sprintf(format, args(i)...)
+		}
+		return strings.Join(parts, ",")
+	}
+	last := func(i int) []any { return []any{i, n - 1 - i} }
+	for name, schema := range map[string]string{
+		"into definitions": `{"$defs":{` + list(`"d%d":{"$ref":"#/$defs/d%d"}`, last) + `}}`,
+		"into a list":      `{"$defs":{"l":{"allOf":[` + list(`{"$ref":"#/$defs/l/allOf/%[2]d"}`, last) + `]}}}`,
+		"elsewhere":        `{"anyOf":[` + list(`{"$ref":"#/anyOf/%[2]d"}`, last) + `]}`,
+		"anchors":          `{"anyOf":[` + list(`{"$anchor":"a%d","$ref":"#a%d"}`, last) + `]}`,
+		"taken names":      `{"anyOf":[` + list(`{"$ref":"#/anyOf/%[2]d"}`, last) + `],"$defs":{` + list(`"ref%d":true`, func(i int) []any { return []any{i} }) + `}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			_, err := Rewrite([]byte(schema))
+			if err == nil {
+				t.Error("accepted")
+			}
+			if len(schema) > maxSource {
+				t.Error("not looked at")
+			}
+			if took := time.Since(start); took > 3*time.Second {
+				t.Errorf("took %v: %v", took, err)
+			}
+		})
 	}
 }
 
