@@ -65,11 +65,17 @@ type jsonArgs struct {
 	q       inspect.Request
 	why     []string // why the form could not be shown; nil when the person wanted JSON
 	edit    areaInput
+	begun   string // what stood in edit at first
 	problem string
 }
 
 func newJSONArgs(q inspect.Request, text string, why []string) *jsonArgs {
-	p := &jsonArgs{q: q, why: why, edit: newArea(text)}
+	safe := jsonBlock
+	if q.Method == "resources/read" {
+		safe = forms.Line
+	}
+	p := &jsonArgs{q: q, why: why, edit: newArea(text, safe)}
+	p.begun = p.edit.Value()
 	if text == "{}" {
 		p.edit.SetCursor(1)
 	}
@@ -105,6 +111,9 @@ func (p *jsonArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		return p.send(m)
 	}
 	p.problem = ""
+	if k.Paste && p.begun == "{}" && p.edit.Value() == p.begun && strings.HasPrefix(strings.TrimSpace(string(k.Runes)), "{") {
+		p.edit.SetValue("") // a whole object takes the place of the empty one
+	}
 	p.edit.take(k)
 	return nil
 }
@@ -112,6 +121,9 @@ func (p *jsonArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 func (p *jsonArgs) send(m *Model) tea.Cmd {
 	q, text := p.q, strings.TrimSpace(p.edit.Value())
 	if q.Method == "resources/read" {
+		if p.edit.Value() == p.begun { // its name as the server has it, whatever cannot be shown of it
+			return m.call(q)
+		}
 		if text == "" || strings.ContainsAny(text, "\n\r") {
 			p.problem = "an address of one line"
 			return nil

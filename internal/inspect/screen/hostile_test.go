@@ -1,8 +1,12 @@
 package screen
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
+
+	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/internal/inspect"
 	"askback/internal/inspect/peer"
@@ -61,6 +65,61 @@ func TestHostileTexts(t *testing.T) {
 			check()
 			r.press("esc", "5", "6", "enter")
 			check()
+		})
+	}
+}
+
+// What is edited is shown as safely as what is read, and is still what it was: arguments as the same JSON, an address as
+// the server has it.
+func TestReplayOfHostileTexts(t *testing.T) {
+	const uri = "x://a\x1b[2J\u202eb\nc"
+	server := func() *peer.Server {
+		return peer.Scripted(map[string]peer.Reply{
+			"tools/call":     func(peer.Message, func(string)) string { return `{"content":[]}` },
+			"resources/read": func(peer.Message, func(string)) string { return `{"contents":[]}` },
+		})
+	}
+	for _, q := range []inspect.Request{
+		{Server: peer.Name, Method: "resources/read", Name: uri},
+		{Server: peer.Name, Method: "tools/call", Name: "t", Arguments: []byte("{\"a\":\"x\u202ey\u009b\U000e0041 é 日本 👩\u200d💻\"}")},
+	} {
+		bubble(t, server, wide, func(r *rig) {
+			r.m.call(q)
+			r.settle()
+			r.press("e")
+			if v := r.m.View(); strings.ContainsAny(v, "\u202e\u009b\U000e0041\u200b") || !strings.Contains(v, "202e") {
+				t.Errorf("%q", v)
+			}
+			r.press("ctrl+s")
+			got := r.srv.Got(q.Method)
+			if len(got) != 2 {
+				t.Fatalf("%d requests:\n%s", len(got), r.frame())
+			}
+			for _, of := range []string{"uri", "arguments"} {
+				var a, b any
+				if raw := inspect.Member(got[0].Params, of); raw != nil {
+					if json.Unmarshal(raw, &a) != nil || json.Unmarshal(inspect.Member(got[1].Params, of), &b) != nil || !reflect.DeepEqual(a, b) {
+						t.Errorf("%#v became %#v", a, b)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A pasted object takes the place of the empty one that the editor starts with, whatever its line ends are.
+func TestPastedArguments(t *testing.T) {
+	for _, text := range []string{`{"a":1}`, "{\r\n\t\"a\": 1\r\n}\r\n", "\"a\":1"} {
+		bubble(t, func() *peer.Server {
+			return peer.Scripted(map[string]peer.Reply{"tools/call": func(peer.Message, func(string)) string { return `{"content":[]}` }})
+		}, wide, func(r *rig) {
+			r.press("2", "e")
+			r.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(text), Paste: true})
+			r.press("ctrl+s")
+			got := r.srv.Got("tools/call")
+			if len(got) != 1 || string(inspect.Member(got[0].Params, "arguments")) != `{"a":1}` {
+				t.Errorf("%q:\n%s", text, r.frame())
+			}
 		})
 	}
 }

@@ -1,6 +1,10 @@
 package screen
 
 import (
+	"fmt"
+	"strings"
+	"unicode/utf16"
+
 	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/textarea"
 	"github.com/charmbracelet/bubbles/textinput"
@@ -42,9 +46,12 @@ func (l *lineInput) view(w int) string {
 }
 
 // areaInput is a text of several lines being typed.
-type areaInput struct{ textarea.Model }
+type areaInput struct {
+	textarea.Model
+	safe func(string) string // makes what would not be seen visible
+}
 
-func newArea(text string) areaInput {
+func newArea(text string, safe func(string) string) areaInput {
 	a := textarea.New()
 	a.Prompt, a.ShowLineNumbers, a.CharLimit, a.MaxHeight = "", false, maxAreaText, 10_000
 	a.EndOfBufferCharacter = ' '
@@ -53,14 +60,34 @@ func newArea(text string) areaInput {
 	a.Cursor.Style = lipgloss.NewStyle().Reverse(true)
 	a.Cursor.SetMode(cursor.CursorStatic)
 	a.SetWidth(60)
-	a.SetValue(text)
+	a.SetValue(safe(text))
 	a.Focus()
-	return areaInput{a}
+	return areaInput{a, safe}
+}
+
+// blanks are those that JSON lets stand between its tokens.
+var blanks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", " ")
+
+// jsonBlock writes what would not be seen as JSON's own escapes, so that the text stays the JSON that it was: such
+// characters stand within strings.
+func jsonBlock(s string) string {
+	var b strings.Builder
+	for _, r := range blanks.Replace(s) {
+		switch one := string(r); {
+		case r == '\n' || forms.Block(one) == one:
+			b.WriteString(one)
+		default:
+			for _, u := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, `\u%04x`, u)
+			}
+		}
+	}
+	return b.String()
 }
 
 func (a *areaInput) take(k tea.KeyMsg) {
 	if k.Type == tea.KeyRunes {
-		k.Runes = []rune(forms.Block(string(k.Runes)))
+		k.Runes = []rune(a.safe(string(k.Runes)))
 	}
 	a.Model, _ = a.Model.Update(k)
 }

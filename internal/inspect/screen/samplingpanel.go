@@ -42,7 +42,7 @@ type samplingPanel struct {
 }
 
 func newSamplingPanel(a *inspect.Ask) *samplingPanel {
-	return &samplingPanel{a: a, s: inspect.ReadSampling(a.Sampling.Params), edit: newArea("")}
+	return &samplingPanel{a: a, s: inspect.ReadSampling(a.Sampling.Params), edit: newArea("", forms.Block)}
 }
 
 func (p *samplingPanel) ask() *inspect.Ask { return p.a }
@@ -101,7 +101,7 @@ func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 }
 
 func (p *samplingPanel) write(text string) {
-	p.edit = newArea(text)
+	p.edit = newArea(text, forms.Block)
 	p.stage, p.problem = samplingWriting, ""
 }
 
