@@ -104,8 +104,8 @@ type AnswerReport struct {
 func (r *Report) CheckAnswers(data []byte) ([]AnswerReport, error) {
 	v, err := strictjson.Parse(data, strictjson.Limits{MaxBytes: maxInput})
 	if err != nil {
-		if notJSON(err) {
-			return nil, &notJSONError{"answer", err}
+		if e, ok := notJSON(err); ok {
+			return nil, &notJSONError{"answer", data, e}
 		}
 		return []AnswerReport{{Errors: malformed(err)}}, nil
 	}
@@ -117,7 +117,7 @@ func (r *Report) CheckAnswers(data []byte) ([]AnswerReport, error) {
 		}
 	}
 	if len(answers) != len(r.Requests) {
-		return nil, fmt.Errorf("there are %d forms and %d answers; give one, or an array with one for each form", len(r.Requests), len(answers))
+		return nil, fmt.Errorf("got %d, want %d: one answer for each form, as an array where there are several", len(answers), len(r.Requests))
 	}
 	out := make([]AnswerReport, len(answers))
 	for i, a := range answers {
@@ -140,6 +140,9 @@ func malformed(err error) forms.Errors {
 	message := err.Error()
 	if e, ok := errors.AsType[*strictjson.Error](err); ok && e.Path == "" {
 		message = "the answer: " + e.Error()
+		if e.Problem == strictjson.WrongType || e.Problem == strictjson.MissingKey {
+			message += `; an answer is {"action":"accept","values":{…}}, {"action":"decline"} or {"action":"cancel"}`
+		}
 	}
 	return forms.Errors{{Rule: ruleMalformed, Message: message}}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"askback/forms"
 	"askback/internal/strictjson"
@@ -67,14 +68,45 @@ func (r *Report) OK() bool {
 // and no refusal.
 var ErrNotJSON = errors.New("not JSON")
 
-// notJSONError is an [ErrNotJSON] that says what is not JSON, and why.
+// notJSONError is an [ErrNotJSON] that says what is not JSON, why and where.
 type notJSONError struct {
 	what string
-	err  error
+	data []byte
+	err  *strictjson.Error
 }
 
-func (e *notJSONError) Error() string        { return "the " + e.what + " " + e.err.Error() }
 func (e *notJSONError) Is(target error) bool { return target == ErrNotJSON }
+
+func (e *notJSONError) Error() string {
+	out := "the " + e.what + " is not JSON"
+	switch {
+	case e.err.Problem == strictjson.TrailingText:
+		out += ": more text follows the value"
+	case e.err.Detail != "":
+		out += ": " + e.err.Detail
+	}
+	var where []string
+	if e.err.Offset > 0 {
+		where = append(where, place(e.data, int(e.err.Offset)))
+	}
+	if e.err.Path != "" {
+		where = append(where, "at "+e.err.Path)
+	}
+	if where == nil {
+		return out
+	}
+	return out + " (" + strings.Join(where, ", ") + ")"
+}
+
+// place is where an offset is: by line and column in a text of several lines.
+func place(data []byte, offset int) string {
+	before := data[:min(offset, len(data))]
+	if !bytes.Contains(bytes.TrimSpace(data), []byte("\n")) {
+		return fmt.Sprintf("byte %d", offset)
+	}
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return fmt.Sprintf("line %d, column %d", bytes.Count(before, []byte("\n"))+1, utf8.RuneCount(before[start:])+1)
+}
 
 // Read reads an input: with requestedSchema it is the params of
 // elicitation/create, with inputRequests a whole input_required result, else a
@@ -82,8 +114,8 @@ func (e *notJSONError) Is(target error) bool { return target == ErrNotJSON }
 func Read(data []byte) (*Report, error) {
 	v, err := strictjson.Parse(data, strictjson.Limits{MaxBytes: maxInput, LoneSurrogates: true})
 	if err != nil {
-		if notJSON(err) {
-			return nil, &notJSONError{"input", err}
+		if e, ok := notJSON(err); ok {
+			return nil, &notJSONError{"input", data, e}
 		}
 		return refusedWhole(err), nil
 	}
@@ -97,9 +129,9 @@ func Read(data []byte) (*Report, error) {
 
 // notJSON reports an error of the grammar, as opposed to JSON that we refuse
 // for a duplicate key, its size, or its characters.
-func notJSON(err error) bool {
+func notJSON(err error) (*strictjson.Error, bool) {
 	e, ok := errors.AsType[*strictjson.Error](err)
-	return ok && (e.Problem == strictjson.Syntax || e.Problem == strictjson.TrailingText)
+	return e, ok && (e.Problem == strictjson.Syntax || e.Problem == strictjson.TrailingText)
 }
 
 func refusedWhole(err error) *Report {
@@ -127,13 +159,28 @@ func readRequest(v strictjson.Value) Request {
 	return Request{Form: form, Ignored: el.Schema.Ignored, Warnings: warnings(form, el.Schema)}
 }
 
+// looksLike is what an input that is no schema seems to be, by a key of it.
+var looksLike = []struct{ key, words string }{
+	{"params", "this looks like a request; lint reads its params, a whole result, or a bare schema"},
+	{"result", "this looks like a response; lint reads its result, params, or a bare schema"},
+	{"url", "this looks like params of URL mode, which has no form"},
+	{"message", "this looks like params without requestedSchema"},
+	{"inputSchema", "this looks like a tool; a form has a schema of its own"},
+	{"requestState", "this looks like a result without inputRequests, which asks nothing"},
+	{"resultType", "this looks like a result without inputRequests, which asks nothing"},
+	{"content", "this looks like a final result, which asks nothing"},
+}
+
 // withHint adds what an input seems to be when it is read as a schema by
 // default and is none.
 func withHint(es forms.SchemaErrors, v strictjson.Value) forms.SchemaErrors {
-	if _, ok := v.Get("params"); ok {
-		es = append(es, &forms.SchemaError{Message: "this looks like a request; lint reads its params, a whole result, or a bare schema"})
-	} else if _, ok := v.Get("result"); ok {
-		es = append(es, &forms.SchemaError{Message: "this looks like a response; lint reads its result, params, or a bare schema"})
+	if _, ok := v.Get("requestedSchema"); ok {
+		return es
+	}
+	for _, like := range looksLike {
+		if _, ok := v.Get(like.key); ok {
+			return append(es, &forms.SchemaError{Message: like.words})
+		}
 	}
 	return es
 }

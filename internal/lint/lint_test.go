@@ -122,8 +122,17 @@ func TestNotJSON(t *testing.T) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
-	if _, err := Read([]byte(`{`)); err.Error() != "the input is not JSON: it ends too early (byte 1)" {
-		t.Errorf("says %q", err)
+	for in, want := range map[string]string{
+		``:                              "the input is not JSON: there is no value",
+		`{`:                             "the input is not JSON: it ends too early (byte 1)",
+		`{"a":1} x`:                     "the input is not JSON: more text follows the value (byte 7)",
+		"{\"a\":1,\n \"ä\":{\"b\":+1}}": "the input is not JSON (line 2, column 11, at \"ä\".b)",
+		"{\n}\n,":                       "the input is not JSON: more text follows the value (line 2, column 2)",
+		"\ufeff{}":                      "the input is not JSON: it begins with a byte order mark",
+	} {
+		if _, err := Read([]byte(in)); err.Error() != want {
+			t.Errorf("%q says %q, want %q", in, err, want)
+		}
 	}
 }
 
@@ -147,6 +156,11 @@ func TestResultProblems(t *testing.T) {
 		{"url mode", `{"inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"url"}}}}`, `only "form" can be shown`},
 		{"no schema", `{"inputRequests":{"a":{"method":"elicitation/create","params":{"message":"m"}}}}`, "is missing"},
 		{"a request by itself", entry, "this looks like a request"},
+		{"params of URL mode", `{"mode":"url","message":"m","url":"https://example.org","elicitationId":"1"}`, "params of URL mode"},
+		{"params without a schema", `{"message":"m"}`, "params without requestedSchema"},
+		{"a tool", `{"name":"t","inputSchema":{"type":"object"}}`, "this looks like a tool"},
+		{"a result with state alone", `{"resultType":"input_required","requestState":"s"}`, "which asks nothing"},
+		{"a final result", `{"content":[]}`, "which asks nothing"},
 		{"a response", `{"jsonrpc":"2.0","id":1,"result":{}}`, "this looks like a response"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -220,6 +234,7 @@ func TestAnswers(t *testing.T) {
 		{"wrong", single, `{"action":"accept","values":{"n":6,"x":1}}`, `{"ok":false,"errors":[{"field":"n","rule":"maximum","message":"must be at most 5"},{"field":"x","rule":"unknown","message":"is not a field of this form"}]}`},
 		{"missing", single, `{"action":"accept","values":{}}`, `{"ok":false,"errors":[{"field":"n","rule":"required","message":"is required"}]}`},
 		{"malformed", single, `{"action":"ok"}`, `{"ok":false,"errors":[{"field":"","rule":"malformed","message":"action: must be \"accept\", \"decline\" or \"cancel\""}]}`},
+		{"content as MCP has it", single, `{"action":"accept","content":{}}`, `{"ok":false,"errors":[{"field":"","rule":"malformed","message":"the answer: key \"values\" is missing; an answer is {\"action\":\"accept\",\"values\":{…}}, {\"action\":\"decline\"} or {\"action\":\"cancel\"}"}]}`},
 		{"malformed key", single, `{"action":"decline","x":1}`, `{"ok":false,"errors":[{"field":"","rule":"malformed","message":"the answer: unknown key \"x\""}]}`},
 		{"of a result", double, `[` + fits + `,{"action":"accept","values":{}}]`, `{"requests":[{"key":"a","ok":true},{"key":"b","ok":false,"errors":[{"field":"n","rule":"required","message":"is required"}]}]}`},
 	} {

@@ -120,6 +120,8 @@ func syntaxError(data []byte, err error) error {
 		out.Path = pathOf(se.JSONPointer.Parent())
 	case !utf8.Valid(data):
 		out.Problem = BadUTF8
+	case bytes.HasPrefix(data, byteOrderMark):
+		out.Detail = "it begins with a byte order mark"
 	case errors.Is(se.Err, io.ErrUnexpectedEOF):
 		out.Detail = "it ends too early"
 	case isSurrogate(data, se.ByteOffset):
@@ -127,6 +129,8 @@ func syntaxError(data []byte, err error) error {
 	}
 	return out
 }
+
+var byteOrderMark = []byte("\ufeff")
 
 // isSurrogate reports whether an escape \uD800 to \uDFFF stands at offset.
 func isSurrogate(data []byte, offset int64) bool {

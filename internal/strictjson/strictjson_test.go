@@ -18,7 +18,7 @@ func TestParseRefuses(t *testing.T) {
 		{"cut", `{"a":`, Limits{}, Syntax, "a: is not JSON: it ends too early (byte 5)"},
 		{"trailing", `{} {}`, Limits{}, TrailingText, "text after the JSON value (byte 2)"},
 		{"trailing junk", `{}x`, Limits{}, TrailingText, "text after the JSON value (byte 2)"},
-		{"bom", "\xef\xbb\xbf{}", Limits{}, Syntax, ""},
+		{"bom", "\xef\xbb\xbf{}", Limits{}, Syntax, "is not JSON: it begins with a byte order mark"},
 		{"duplicate", `{"a":{"b":1,"b":2}}`, Limits{}, DuplicateKey, `a: key "b" stands twice`},
 		{"duplicate by escape", `{"a":1,"\u0061":2}`, Limits{}, DuplicateKey, `key "a" stands twice`},
 		{"utf8", "\"\xff\"", Limits{}, BadUTF8, "is not valid UTF-8"},
