@@ -298,6 +298,35 @@ func TestUnstoredClosure(t *testing.T) {
 	}
 }
 
+// TestUnstoredEnd: a Turn whose end the disk refused is over, also once another has taken its place: to stop it again
+// stops nothing else.
+func TestUnstoredEnd(t *testing.T) {
+	var broken atomic.Bool
+	s := newScene(t, nil)
+	s.h.store.fail = func() error {
+		if broken.Load() {
+			return errors.New("no space left")
+		}
+		return nil
+	}
+	s.begin()
+	stop := frame{"sessionId": s.session, "turnId": s.turn, "runId": s.run}
+	broken.Store(true)
+	s.view.ok("turn.stop", stop)
+	broken.Store(false)
+	first := s.turn
+	s.begin()
+	if got := s.view.ok("turn.query", frame{"sessionId": s.session, "turnId": first}); got.text("status") != "cancelled" {
+		t.Errorf("the first Turn is %s", got.text("status"))
+	}
+	if got := s.view.ok("turn.stop", stop); got.text("turnId") != first {
+		t.Errorf("stopped again: %v", got)
+	}
+	if got := s.view.ok("turn.query", frame{"sessionId": s.session, "turnId": s.turn}); got.text("status") != "running" {
+		t.Errorf("the second Turn is %s", got.text("status"))
+	}
+}
+
 // TestProjectedBeforeStored: what a surface gets is safe to show, identities untouched.
 func TestProjectedBeforeStored(t *testing.T) {
 	s := newScene(t, nil)

@@ -51,6 +51,8 @@ func (h *Host) newServer() *http.Server {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          discardLog,
+
+		DisableGeneralOptionsHandler: true, // OPTIONS * is a method like any other
 	}
 }
 

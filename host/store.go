@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -119,6 +120,13 @@ func isDamaged(err error) bool {
 		errors.Is(err, berrors.ErrVersionMismatch)
 }
 
+// refusedBySystem reports whether an error is the operating system's (no permission, no space, no more open files, a read-only
+// disk). It says nothing about what is in the file, which is left where it is.
+func refusedBySystem(err error) bool {
+	_, ok := errors.AsType[syscall.Errno](err)
+	return ok
+}
+
 func openDatabase(path string) (*bolt.DB, error) {
 	info, statErr := os.Stat(path)
 	existed := statErr == nil && info.Size() > 0
@@ -127,7 +135,7 @@ func openDatabase(path string) (*bolt.DB, error) {
 		switch {
 		case errors.Is(err, berrors.ErrTimeout):
 			return nil, ErrStoreInUse
-		case existed && !os.IsPermission(err):
+		case existed && !refusedBySystem(err):
 			return nil, damagedError{err}
 		}
 		return nil, err
@@ -140,7 +148,7 @@ func openDatabase(path string) (*bolt.DB, error) {
 	}
 	if err := guarded(func() error { return prepare(db) }); err != nil {
 		db.Close()
-		if existed && !errors.Is(err, errLayout) {
+		if existed && !errors.Is(err, errLayout) && !refusedBySystem(err) {
 			return nil, damagedError{err}
 		}
 		return nil, err

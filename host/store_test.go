@@ -5,16 +5,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"askback/host/access"
 	"askback/protocol"
@@ -106,6 +109,35 @@ func TestDamagedStore(t *testing.T) {
 			}
 			r.connect(access.RoleClient, 81, "x").newSession("ask")
 		})
+	}
+}
+
+// What the system refuses says nothing about the store: it stays where it is, and nothing new takes its place.
+func TestRefusedStoreIsNotSetAside(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EACCES, syscall.EMFILE, syscall.ENFILE, syscall.ENOSPC, syscall.ENOMEM, syscall.EROFS, syscall.EIO} {
+		if !refusedBySystem(fmt.Errorf("open: %w", &os.PathError{Op: "open", Path: "host.db", Err: errno})) {
+			t.Errorf("%v is taken for damage", errno)
+		}
+	}
+	for _, err := range []error{io.ErrUnexpectedEOF, damaged("page 3"), berrors.ErrChecksum} {
+		if refusedBySystem(err) {
+			t.Errorf("%v is taken for the system's refusal", err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, storeFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h, err := Open(Options{Dir: dir, Access: access.Ephemeral()})
+	if err == nil {
+		h.Close()
+		t.Fatal("a folder was opened as a store")
+	}
+	if !strings.Contains(err.Error(), storeFile) {
+		t.Errorf("%v does not name the store", err)
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 1 {
+		t.Errorf("the folder now holds %v", names)
 	}
 }
 

@@ -72,8 +72,9 @@ func (s *session) endTurn(t *turn, failure error) {
 		return putJSON(tx, bucketTurns, sessionKey(s.id, rec.TurnID), &rec)
 	})
 	if err != nil {
-		// The Turn is over whatever the disk says; the next start finds it open and ends it.
+		// The Turn is over whatever the disk says; the next Turn of the session stores its end, or the next start ends it.
 		h.persistence("turn end", err)
+		t.unstored = true
 		s.refreshView()
 	}
 	h.log.Info("turn ended", "session", s.id, "turn", rec.TurnID, "status", string(rec.Status))

@@ -45,6 +45,7 @@ type turn struct {
 	cancel   context.CancelCauseFunc
 	stopping string        // abort source, once it is being stopped
 	ending   bool          // no call or form may start any more
+	unstored bool          // its end is not on disk; what starts next in the session stores it
 	drained  bool          // the Host closed a form of it to drain: it ends as cancelled, whatever is left of it
 	done     chan struct{} // closed when it is terminal
 }
@@ -162,6 +163,11 @@ func (s *session) startTurn(id string, content protocol.Content, by broker.Initi
 		}
 		if err := tx.Bucket(bucketOpen).Put([]byte(s.id), []byte(id)); err != nil {
 			return err
+		}
+		if before != nil && before.unstored { // no later start would find it open
+			if err := putJSON(tx, bucketTurns, sessionKey(s.id, before.rec.TurnID), before.rec); err != nil {
+				return err
+			}
 		}
 		return putJSON(tx, bucketTurns, sessionKey(s.id, id), rec)
 	})

@@ -69,6 +69,7 @@ func TestWireHTTP(t *testing.T) {
 			{"POST", "/healthz", 405, "Method Not Allowed"},
 			{"DELETE", "/runtime-host", 405, "Method Not Allowed"},
 			{"OPTIONS", "/readyz", 405, "Method Not Allowed"},
+			{"OPTIONS", "*", 405, "Method Not Allowed"},
 		} {
 			resp := w.exchange(tc.method + " " + tc.target + " HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n")
 			if got := body(resp); resp.StatusCode != tc.status || got != tc.body {
