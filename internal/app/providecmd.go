@@ -39,8 +39,9 @@ func runProvide(parent context.Context, g *globals, asJSON bool) error {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
 	defer signal.Stop(hup)
-	ctx, stop := signal.NotifyContext(parent, syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	defer onSignals(func(os.Signal) { cancel() }, syscall.SIGINT, syscall.SIGTERM)()
 	f, err := g.loadServers()
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -29,8 +30,10 @@ func withEndSignals(parent context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { stop(); cancel() }
 }
 
-// onSignals calls end with the first of the signals, and keeps the process alive through what may follow it.
+// onSignals calls end with the first of the signals, and keeps the process alive through what may follow it. A SIGHUP
+// that was ignored at the start, as nohup has it, stays ignored: to be notified of it would end that.
 func onSignals(end func(os.Signal), sigs ...os.Signal) (stop func()) {
+	sigs = slices.DeleteFunc(sigs, func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
 	ch, done, ended := make(chan os.Signal, 4), make(chan struct{}), make(chan struct{})
 	signal.Notify(ch, sigs...)
 	go func() {

@@ -98,3 +98,20 @@ func TestHangUpsInARow(t *testing.T) {
 		}
 	})
 }
+
+// What nohup started goes on when its terminal is lost.
+func TestIgnoredHangUp(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.command("--config", w.path("demo.json"), "call", "demo/slow", "--args", `{"steps":5,"every":100}`, "--json")
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$@"`, "sh"}, cmd.Args...)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitCalls(1)
+	cmd.Process.Signal(syscall.SIGHUP)
+	if r := w.finish(cmd, &out, &errs); r.code != exitOK || r.json(t)["result"] == nil {
+		t.Errorf("%+v", r)
+	}
+}
