@@ -33,7 +33,7 @@ the Host has stored it, 4 when it was answered otherwise before, and 6 when it w
 			if err != nil {
 				return err
 			}
-			p, err := f.prepare()
+			p, err := f.prepare(cmd.Context(), g)
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type answerFlags struct {
 
 func (f *answerFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "answer a field: `name=value` (repeatable; tags=a,b for several)")
-	cmd.Flags().StringVar(&f.file, "answers", "", "JSON `file` with one answer, or an array with one for each form")
+	cmd.Flags().StringVar(&f.file, "answers", "", "JSON `file` (- is the standard input) with one answer, or an array with one for each form")
 	cmd.Flags().BoolVar(&f.decline, "decline", false, "decline every form")
 	cmd.Flags().BoolVar(&f.cancel, "cancel", false, "dismiss every form without deciding")
 	cmd.Flags().BoolVar(&f.accept, "accept", false, "accept a form that requires nothing, with its defaults")
@@ -41,13 +42,13 @@ type prepared struct {
 	next  int            // of list
 }
 
-func (f *answerFlags) prepare() (*prepared, error) {
+func (f *answerFlags) prepare(ctx context.Context, g *globals) (*prepared, error) {
 	p := &prepared{flags: *f}
 	if f.file == "" {
 		return p, nil
 	}
 	const maxFile = 4 << 20
-	data, err := readLimited(f.file, maxFile)
+	data, err := g.readInput(ctx, f.file, maxFile)
 	if err != nil {
 		return nil, usagef(fmt.Errorf("--answers: %w", err))
 	}

@@ -36,7 +36,7 @@ code 3 and says what was asked. End of input is never an answer.`,
 			return runCall(cmd.Context(), g, f, args[0])
 		},
 	}
-	cmd.Flags().StringVar(&f.args, "args", "{}", "the tool's arguments: a `JSON` object, or @file")
+	cmd.Flags().StringVar(&f.args, "args", "{}", "the tool's arguments: a `JSON` object, or @file (@- is the standard input)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON value on stdout and nothing else")
 	f.answers.register(cmd)
 	return cmd
@@ -65,19 +65,8 @@ func runCall(ctx context.Context, g *globals, f *callFlags, name string) error {
 	if !ok || server == "" || tool == "" {
 		return usagef(fmt.Errorf("%q is not SERVER/TOOL, for example demo/deploy", name))
 	}
-	if strings.ContainsAny(tool, " \t\r\n") {
-		return usagef(fmt.Errorf("the tool's name %q holds a blank, which ends a name in a /call line; inspect can call it", tool))
-	}
-	args, err := readArguments(f.args)
-	if err != nil {
-		return err
-	}
-	answers, err := f.answers.prepare()
-	if err != nil {
-		return err
-	}
-	c := &caller{g: g, server: server, tool: tool, args: args, answers: answers}
-	out, err := c.run(ctx)
+	c := &caller{g: g, server: server, tool: tool}
+	out, err := c.prepareAndRun(ctx, f)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errSignal) && !isFailure(err) {
 		err = &callFailure{code: "cancelled", message: cause.Error()}
 	}
@@ -87,17 +76,31 @@ func runCall(ctx context.Context, g *globals, f *callFlags, name string) error {
 	return c.succeeded(out, f.json)
 }
 
+// prepareAndRun reads the flags, before anything is started.
+func (c *caller) prepareAndRun(ctx context.Context, f *callFlags) (out *callOutput, err error) {
+	if strings.ContainsAny(c.tool, " \t\r\n") {
+		return nil, usagef(fmt.Errorf("the tool's name %q holds a blank, which ends a name in a /call line; inspect can call it", c.tool))
+	}
+	if c.args, err = c.g.readArguments(ctx, f.args); err != nil {
+		return nil, err
+	}
+	if c.answers, err = f.answers.prepare(ctx, c.g); err != nil {
+		return nil, err
+	}
+	return c.run(ctx)
+}
+
 func isFailure(err error) bool {
 	_, ok := errors.AsType[*callFailure](err)
 	return ok
 }
 
 // readArguments reads --args into one line of JSON, which a /call line can hold.
-func readArguments(arg string) (json.RawMessage, error) {
+func (g *globals) readArguments(ctx context.Context, arg string) (json.RawMessage, error) {
 	data := []byte(arg)
 	if file, ok := strings.CutPrefix(arg, "@"); ok {
 		var err error
-		if data, err = readLimited(file, 1<<20); err != nil {
+		if data, err = g.readInput(ctx, file, 1<<20); err != nil {
 			return nil, usagef(fmt.Errorf("--args: %w", err))
 		}
 	}

@@ -31,7 +31,13 @@ type exitError struct {
 func (e *exitError) Error() string { return e.err.Error() }
 func (e *exitError) Unwrap() error { return e.err }
 
-func usagef(err error) error { return &exitError{code: exitUsage, err: err} }
+// usagef makes err a mistake in the use of the program. What a signal ended is none.
+func usagef(err error) error {
+	if errors.Is(err, errSignal) {
+		return err
+	}
+	return &exitError{code: exitUsage, err: err}
+}
 
 // notFoundf says that something named on the command line is not there.
 func notFoundf(format string, args ...any) error {

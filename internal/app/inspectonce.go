@@ -69,7 +69,7 @@ func (b *inbox) take() []inspect.Event {
 
 func runInspectOnce(ctx context.Context, g *globals, f *inspectFlags, opt inspect.Options) error {
 	c := &inspectOnce{g: g, f: f, log: inspect.NewLog(), given: make(chan askedReply, 1), inbox: inbox{some: make(chan struct{}, 1)}}
-	if err := c.prepare(opt); err != nil {
+	if err := c.prepare(ctx, opt); err != nil {
 		return err
 	}
 	opt.Tell = c.inbox.put
@@ -93,12 +93,12 @@ func runInspectOnce(ctx context.Context, g *globals, f *inspectFlags, opt inspec
 }
 
 // prepare reads the flags, before anything is started.
-func (c *inspectOnce) prepare(opt inspect.Options) (err error) {
-	if c.answers, err = c.f.answers.prepare(); err != nil {
+func (c *inspectOnce) prepare(ctx context.Context, opt inspect.Options) (err error) {
+	if c.answers, err = c.f.answers.prepare(ctx, c.g); err != nil {
 		return err
 	}
 	for _, s := range c.f.sample {
-		raw, err := readSample(s)
+		raw, err := c.g.readSample(ctx, s)
 		if err != nil {
 			return usagef(fmt.Errorf("--sample: %w", err))
 		}
@@ -131,9 +131,9 @@ func (c *inspectOnce) checkMethod() error {
 	return nil
 }
 
-func readSample(s string) (json.RawMessage, error) {
+func (g *globals) readSample(ctx context.Context, s string) (json.RawMessage, error) {
 	if file, ok := strings.CutPrefix(s, "@"); ok {
-		data, err := readLimited(file, 1<<20)
+		data, err := g.readInput(ctx, file, 1<<20)
 		if err != nil {
 			return nil, err
 		}
@@ -143,11 +143,11 @@ func readSample(s string) (json.RawMessage, error) {
 }
 
 // readObject reads a flag that is a JSON object, or @file; "" is nil. The text is kept as it is.
-func readObject(flag, s string) (json.RawMessage, error) {
+func (g *globals) readObject(ctx context.Context, flag, s string) (json.RawMessage, error) {
 	data := []byte(s)
 	if file, ok := strings.CutPrefix(s, "@"); ok {
 		var err error
-		if data, err = readLimited(file, 4<<20); err != nil {
+		if data, err = g.readInput(ctx, file, 4<<20); err != nil {
 			return nil, usagef(fmt.Errorf("--%s: %w", flag, err))
 		}
 	}
@@ -169,11 +169,11 @@ func (c *inspectOnce) run(ctx context.Context) (func() error, error) {
 	if c.f.method == "" {
 		return c.describe(ctx)
 	}
-	args, err := readObject("args", c.f.args)
+	args, err := c.g.readObject(ctx, "args", c.f.args)
 	if err != nil {
 		return nil, err
 	}
-	params, err := readObject("params", c.f.params)
+	params, err := c.g.readObject(ctx, "params", c.f.params)
 	if err != nil {
 		return nil, err
 	}

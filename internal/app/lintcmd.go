@@ -1,10 +1,10 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,7 +39,7 @@ with the property and the keyword, and exits with 1. docs/forms.md has the rules
   echo '{"type":"object","properties":{"a":{"type":"string"}}}' | askback lint - --answer '{"action":"accept","values":{"a":"x"}}'
   askback lint form.json --render 40x12`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error { return runLint(g, f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runLint(cmd.Context(), g, f, args) },
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON value")
 	cmd.Flags().StringVar(&f.answer, "answer", "", "check an answer, as `JSON`, against the form; prints JSON")
@@ -48,8 +48,8 @@ with the property and the keyword, and exits with 1. docs/forms.md has the rules
 	return cmd
 }
 
-func runLint(g *globals, f *lintFlags, args []string) error {
-	data, err := lintInput(g, args)
+func runLint(ctx context.Context, g *globals, f *lintFlags, args []string) error {
+	data, err := lintInput(ctx, g, args)
 	if err != nil {
 		return usagef(err)
 	}
@@ -71,23 +71,14 @@ func runLint(g *globals, f *lintFlags, args []string) error {
 	return printLint(g, f, report)
 }
 
-func lintInput(g *globals, args []string) ([]byte, error) {
-	in := g.env.stdin
-	if len(args) == 1 && args[0] != "-" {
-		file, err := os.Open(args[0])
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		in = file
-	} else if isTerminal(in) && len(args) == 0 {
+func lintInput(ctx context.Context, g *globals, args []string) ([]byte, error) {
+	if len(args) == 1 {
+		return g.readInput(ctx, args[0], maxLintInput)
+	}
+	if isTerminal(g.env.stdin) {
 		return nil, errors.New("lint reads a file, or - for the standard input")
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxLintInput+1))
-	if err == nil && len(data) > maxLintInput {
-		err = fmt.Errorf("the input is larger than %d bytes", maxLintInput)
-	}
-	return data, err
+	return g.readInput(ctx, "-", maxLintInput)
 }
 
 func printLint(g *globals, f *lintFlags, r *lint.Report) error {
@@ -117,8 +108,10 @@ func lintExit(ok bool) error {
 }
 
 func lintRender(g *globals, f *lintFlags, r *lint.Report) error {
-	var w, h int
-	if n, err := fmt.Sscanf(f.render, "%dx%d", &w, &h); n != 2 || err != nil || w < formview.MinWidth || h < formview.MinHeight || w > 500 || h > 200 {
+	columns, rows, _ := strings.Cut(f.render, "x")
+	w, werr := strconv.Atoi(columns)
+	h, herr := strconv.Atoi(rows)
+	if werr != nil || herr != nil || w < formview.MinWidth || h < formview.MinHeight || w > 500 || h > 200 {
 		return usagef(fmt.Errorf("--render %q: a size is COLUMNSxROWS, %dx%d to 500x200", f.render, formview.MinWidth, formview.MinHeight))
 	}
 	still := time.Now()

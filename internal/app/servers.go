@@ -1,6 +1,8 @@
 package app
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -79,6 +81,28 @@ func namedServer(f *config.File, name string) (config.Server, error) {
 	return config.Server{}, notFoundf("no server is named %q in %s", name, f.Path)
 }
 
+// readInput is readLimited, where "-" is the standard input.
+func (g *globals) readInput(ctx context.Context, path string, limit int64) ([]byte, error) {
+	if path != "-" {
+		return readLimited(path, limit)
+	}
+	type content struct {
+		data []byte
+		err  error
+	}
+	got := make(chan content, 1)
+	go func() { // a read that nothing comes of cannot be called off: it ends with the input, or with the program
+		data, err := readAll(g.env.stdin, "the standard input", limit)
+		got <- content{data, err}
+	}()
+	select {
+	case c := <-got:
+		return c.data, c.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // readLimited reads a file, which may be a pipe or a device without a size.
 func readLimited(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
@@ -86,9 +110,14 @@ func readLimited(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	return readAll(f, path, limit)
+}
+
+// readAll reads to the end, and leaves out the byte order mark that some editors put in front of a text.
+func readAll(r io.Reader, name string, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s is larger than %d bytes", path, limit)
+		err = fmt.Errorf("%s is larger than %d bytes", name, limit)
 	}
-	return data, err
+	return bytes.TrimPrefix(data, []byte("\ufeff")), err
 }

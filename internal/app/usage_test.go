@@ -11,6 +11,7 @@ import (
 // Whatever is wrong with a command line, --json gives one value on stdout, and the exit code is that of usage.
 func TestUsageUnderJSON(t *testing.T) {
 	w := newWorld(t)
+	named := map[string]bool{"a blank in the name": true, "arguments": true, "arguments of a device": true, "no answers": true}
 	for name, args := range map[string][]string{
 		"exclusive answers":     {"call", "demo/plain", "--json", "--decline", "--cancel"},
 		"exclusive values":      {"call", "demo/plain", "--json", "--decline", "--set", "a=b"},
@@ -18,6 +19,7 @@ func TestUsageUnderJSON(t *testing.T) {
 		"flag before json":      {"call", "demo/plain", "--nope", "--json"},
 		"json with a value":     {"call", "demo", "--json=true"},
 		"too many":              {"call", "demo/plain", "demo/plain", "--json"},
+		"no answers":            {"call", "demo/plain", "--json", "--answers", "gone"},
 		"none":                  {"call", "--json"},
 		"a blank in the name":   {"call", "demo/a b", "--json"},
 		"level":                 {"tools", "--json", "--log-level", "loud"},
@@ -28,6 +30,9 @@ func TestUsageUnderJSON(t *testing.T) {
 			r := w.run(append([]string{"--config", w.path("demo.json")}, args...)...)
 			if r.code != exitUsage || r.errorCode(t) != "usage" {
 				t.Errorf("%+v", r)
+			}
+			if e := r.json(t)["error"].(map[string]any); named[name] && (e["server"] != "demo" || e["tool"] == nil) {
+				t.Errorf("the call is not named: %s", r.stdout)
 			}
 		})
 	}
