@@ -3,6 +3,7 @@ package forms
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -23,6 +24,12 @@ func ParseText(fd Field, text string) (Value, error) {
 		return Value{}, *msg
 	}
 	if e := fd.check(v); e != nil {
+		if fd.Kind == KindString && fd.Format != "" {
+			// No format has room for a blank, and none that is at an end shows.
+			if odd := fd.strange(text, e.Rule); odd != nil && e.Rule != RuleCharacters {
+				e = odd
+			}
+		}
 		return Value{}, *e
 	}
 	return v, nil
@@ -57,17 +64,24 @@ func (fd *Field) parseNumber(text string) (Value, *FieldError) {
 	if e := fd.strange(text, RuleNumber); e != nil {
 		return Value{}, e
 	}
+	plain := keyboard(text)
 	switch {
 	case err != errNumberSyntax:
 		return Value{}, fd.fault(RuleNumber, "%v", err)
 	case text == "":
 		return Value{}, fd.fault(RuleNumber, "is not a number; nothing was typed")
+	case plain != text && grammatical(plain):
+		return Value{}, fd.fault(RuleNumber, "is not a number; write it with the digits 0 to 9, a hyphen and a point as in %s", plain)
+	case strings.Count(text, ",") == 1 && grouped(text, ","):
+		return Value{}, fd.fault(RuleNumber, "is not a number; write %s, or %s where the comma parts the decimals", strip(text, ","), decimalComma(text))
 	case grammatical(decimalComma(text)):
 		return Value{}, fd.fault(RuleNumber, "is not a number; use a point as in %s", decimalComma(text))
-	case strings.ContainsAny(text, ",_' ") && grammatical(strip(text, ",_' ")):
-		return Value{}, fd.fault(RuleNumber, "is not a number; leave out the separators as in %s", strip(text, ",_' "))
+	case strings.ContainsAny(text, ","+separators) && grammatical(strip(text, ","+separators)):
+		return Value{}, fd.fault(RuleNumber, "is not a number; leave out the separators as in %s", strip(text, ","+separators))
 	case strings.HasPrefix(text, "+"):
 		return Value{}, fd.fault(RuleNumber, "is not a number; leave out the plus sign")
+	case grammatical(completed(text)):
+		return Value{}, fd.fault(RuleNumber, "is not a number; write it as %s", completed(text))
 	}
 	return Value{}, fd.fault(RuleNumber, "is not a number; write it like -12.5 or 1e6")
 }
@@ -75,7 +89,10 @@ func (fd *Field) parseNumber(text string) (Value, *FieldError) {
 func (fd *Field) parseInteger(text string) (Value, *FieldError) {
 	n, err := ParseNumber(text)
 	if err == nil && strings.ContainsAny(text, ".eE") {
-		if n.isSafeInteger() {
+		switch {
+		case n.isSafeInteger() && grouped(text, "."):
+			return Value{}, fd.fault(RuleNumber, "must be written in plain digits: %s, or %s where the point parts the thousands", n.plain(), strip(text, "."))
+		case n.isSafeInteger():
 			return Value{}, fd.fault(RuleNumber, "must be written in plain digits: %s", n.plain())
 		}
 		return Value{}, fd.fault(RuleNumber, "must be a whole number in plain digits")
@@ -89,15 +106,17 @@ func (fd *Field) parseInteger(text string) (Value, *FieldError) {
 	if e := fd.strange(text, RuleNumber); e != nil {
 		return Value{}, e
 	}
-	plain := strip(text, ",._' ")
+	plain := keyboard(text)
 	switch {
 	case text == "":
 		return Value{}, fd.fault(RuleNumber, "is not a whole number; nothing was typed")
 	case plain != text && isPlainInteger(plain):
-		return Value{}, fd.fault(RuleNumber, "is not a whole number; leave out the separators")
+		return Value{}, fd.fault(RuleNumber, "is not a whole number; write it with the digits 0 to 9 and a hyphen as in %s", plain)
+	case grouped(text, ",."+separators):
+		return Value{}, fd.fault(RuleNumber, "is not a whole number; leave out the separators as in %s", strip(text, ",."+separators))
 	case strings.HasPrefix(text, "+"):
 		return Value{}, fd.fault(RuleNumber, "is not a whole number; leave out the plus sign")
-	case isPlainInteger(strings.TrimLeft(text, "0")):
+	case isPlainInteger(completed(text)) && !strings.Contains(text, "."):
 		return Value{}, fd.fault(RuleNumber, "is not a whole number; leave out the leading zeros")
 	}
 	return Value{}, fd.fault(RuleNumber, "is not a whole number; write it in plain digits like 42")
@@ -107,13 +126,84 @@ func isPlainInteger(s string) bool {
 	return grammatical(s) && !strings.ContainsAny(s, ".eE")
 }
 
+// separators part the thousands of a number in one place or another, beside the
+// point and the comma, which may mean something else.
+const separators = "_'’ \u00a0\u2009\u202f"
+
 // decimalComma rewrites a number whose one comma parts the decimals, as in 1.000,5, or is empty.
 func decimalComma(s string) string {
 	whole, rest, ok := strings.Cut(s, ",")
-	if !ok || strings.ContainsAny(rest, ",._' ") {
+	if !ok || strings.ContainsAny(rest, ",."+separators) {
 		return ""
 	}
-	return strip(whole, "._' ") + "." + rest
+	return strip(whole, "."+separators) + "." + rest
+}
+
+// grouped reports a whole number whose digits stand in groups with one kind of
+// seps between them: the last of three digits, others of two or three. Without
+// its separators any other text would be another number.
+func grouped(s, seps string) bool {
+	i := strings.IndexAny(s, seps)
+	if i < 0 {
+		return false
+	}
+	sep, _ := utf8.DecodeRuneInString(s[i:])
+	groups := strings.Split(strings.TrimPrefix(s, "-"), string(sep))
+	for i, g := range groups {
+		_, ok := digits(g)
+		if !ok || g == "" || len(g) > 3 || i > 0 && len(g) < 2 || i == len(groups)-1 && len(g) != 3 {
+			return false
+		}
+	}
+	return isPlainInteger(strip(s, string(sep)))
+}
+
+// completed is a number as the grammar wants it, where zeros at its ends are
+// all that is wrong: 5 for 005 and 5., 0.5 for .5.
+func completed(s string) string {
+	digits, minus := strings.CutPrefix(s, "-")
+	if digits = strings.TrimSuffix(digits, "."); digits == "" {
+		return ""
+	}
+	if digits = strings.TrimLeft(digits, "0"); digits == "" || !isDigit(digits[0]) {
+		digits = "0" + digits
+	}
+	if minus {
+		return "-" + digits
+	}
+	return digits
+}
+
+// keyboard rewrites the digits of other scripts, and signs that look like a
+// minus or a point, to those of a number.
+func keyboard(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case 0x2010, 0x2011, 0x2012, 0x2013, 0x2212, 0xfe63, 0xff0d:
+			return '-'
+		case 0x66b, 0xff0e:
+			return '.'
+		}
+		if r > 0x7f && unicode.IsDigit(r) {
+			return '0' + digitOf(r)
+		}
+		return r
+	}, s)
+}
+
+// digitOf is the value of a decimal digit: each script has ten in a row.
+func digitOf(r rune) rune {
+	for _, span := range unicode.Nd.R16 {
+		if rune(span.Lo) <= r && r <= rune(span.Hi) {
+			return (r - rune(span.Lo)) % 10
+		}
+	}
+	for _, span := range unicode.Nd.R32 {
+		if rune(span.Lo) <= r && r <= rune(span.Hi) {
+			return (r - rune(span.Lo)) % 10
+		}
+	}
+	return 0
 }
 
 func strip(s, chars string) string {
@@ -144,22 +234,25 @@ func (fd *Field) strange(text, rule string) *FieldError {
 	if msg := hiddenIn(text); msg != "" {
 		return fd.fault(rule, "%s; remove it", msg)
 	}
-	trimmed := strings.TrimSpace(text)
-	if trimmed == text {
-		return nil
-	}
-	lead := len(text) - len(strings.TrimLeft(text, " \u00a0\t\n\r\u3000"))
-	tail := len(text) - len(strings.TrimRight(text, " \u00a0\t\n\r\u3000"))
+	lead, tail := strings.TrimLeftFunc(text, isBlankRune) != text, strings.TrimRightFunc(text, isBlankRune) != text
 	switch {
-	case trimmed == "":
+	case !lead && !tail:
+		return nil
+	case strings.TrimFunc(text, isBlankRune) == "":
 		return fd.fault(rule, "holds nothing but blanks")
-	case lead > 0 && tail > 0:
+	case lead && tail:
 		return fd.fault(rule, "has blanks before and after it; remove them")
-	case lead > 0:
+	case lead:
 		return fd.fault(rule, "begins with a blank; remove it")
+	case strings.HasSuffix(text, "\n"):
+		return fd.fault(rule, "ends with a blank (a line break); remove it")
 	}
 	return fd.fault(rule, "ends with a blank; remove it")
 }
+
+// isBlankRune reports a character that shows as nothing but room, and that a
+// text may hold.
+func isBlankRune(r rune) bool { return r == '\n' || r == '\t' || unicode.Is(unicode.Zs, r) }
 
 // hiddenIn names the first character of s that does not show, but for LF, TAB
 // and what the projection keeps; it is empty when there is none.
@@ -197,13 +290,13 @@ func Remarks(v Value) []string {
 	if msg := hiddenIn(s); msg != "" {
 		out = append(out, msg)
 	}
-	if trimmed := strings.TrimLeft(s, " \t\n\u00a0\u3000"); trimmed != s {
+	if strings.TrimLeftFunc(s, isBlankRune) != s {
 		out = append(out, "begins with a blank")
 	}
 	switch {
 	case strings.HasSuffix(s, "\n"):
 		out = append(out, "ends with a line break")
-	case strings.TrimRight(s, " \t\u00a0\u3000") != s:
+	case strings.TrimRightFunc(s, isBlankRune) != s:
 		out = append(out, "ends with a blank")
 	}
 	return out
@@ -226,7 +319,7 @@ func (fd *Field) option(text string) (value string, ok bool) {
 }
 
 func (fd *Field) noOption(text string) *FieldError {
-	if trimmed := strings.TrimSpace(text); trimmed != text {
+	if trimmed := strings.TrimFunc(text, isBlankRune); trimmed != text {
 		if _, ok := fd.option(trimmed); ok {
 			if e := fd.strange(text, RuleOptions); e != nil {
 				return e

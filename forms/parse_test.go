@@ -18,6 +18,8 @@ func TestParseText(t *testing.T) {
 	single := Field{Kind: KindSingleSelect, Name: "f", Options: options}
 	multi := Field{Kind: KindMultiSelect, Name: "f", Options: options[:5], MaxItems: &three}
 	date := Field{Kind: KindString, Name: "f", Format: FormatDate}
+	dozen := 12
+	email := Field{Kind: KindString, Name: "f", Format: FormatEmail, MaxLength: &dozen}
 	for _, tc := range []struct {
 		name string
 		fd   Field
@@ -54,7 +56,18 @@ func TestParseText(t *testing.T) {
 		{"NaN", num, "NaN", "", "write it like -12.5 or 1e6"},
 		{"Infinity", num, "Inf", "", "is not a number"},
 		{"hexadecimal", num, "0x1f", "", "is not a number"},
-		{"full-width digits", num, "１２", "", "is not a number"},
+		{"full-width digits", num, "１２", "", "is not a number; write it with the digits 0 to 9, a hyphen and a point as in 12"},
+		{"digits of another script", num, "-٣٫٥", "", "as in -3.5"},
+		{"another minus", num, "−1.5", "", "as in -1.5"},
+		{"VP-23 a comma for decimals or thousands", num, "1,000", "", "write 1000, or 1.000 where the comma parts the decimals"},
+		{"thousands of other places", num, "1\u202f000’000\u00a0000", "", "leave out the separators as in 1000000000"},
+		{"no digit before the point", num, "-.5", "", "write it as -0.5"},
+		{"no digit after the point", num, "5.", "", "write it as 5"},
+		{"zeros before a number", num, "-007.50", "", "write it as -7.50"},
+		{"minus alone", num, "-", "", "write it like -12.5 or 1e6"},
+		{"point alone", num, "-.", "", "write it like -12.5 or 1e6"},
+		{"zeros alone", num, "00", "", "write it as 0"},
+		{"em space before", num, "\u20031", "", "begins with a blank; remove it"},
 		{"huge exponent", num, "1e401", "", "exponent between -400 and 400"},
 
 		{"integer", integer, "5", "5", ""},
@@ -67,8 +80,20 @@ func TestParseText(t *testing.T) {
 		{"too large", free, "9007199254740992", "", "must be within ±9007199254740991"},
 		{"far too large", free, strings.Repeat("9", 70), "", "must be within ±9007199254740991"},
 		{"trailing junk", free, "42xyz", "", "is not a whole number; write it in plain digits like 42"},
-		{"separators", free, "1.000,5", "", "is not a whole number; leave out the separators"},
+		{"separators", free, "1.000.000", "", "is not a whole number; leave out the separators as in 1000000"},
+		{"Indian separators", free, "-12,34,000", "", "leave out the separators as in -1234000"},
+		{"blanks for separators", free, "1\u00a0000", "", "leave out the separators as in 1000"},
+		{"one group", free, "1.000", "", "must be written in plain digits: 1, or 1000 where the point parts the thousands"},
+		// Without their points and commas these are other numbers.
+		{"decimals after separators", free, "1.000,5", "", "is not a whole number; write it in plain digits like 42"},
+		{"decimal comma in an integer", free, "1,5", "", "is not a whole number; write it in plain digits like 42"},
+		{"half of one", free, ".5", "", "is not a whole number; write it in plain digits like 42"},
+		{"point at the end", free, "5.", "", "is not a whole number; write it in plain digits like 42"},
+		{"version", free, "1.2.3", "", "is not a whole number; write it in plain digits like 42"},
+		{"two numbers", free, "1 2", "", "is not a whole number; write it in plain digits like 42"},
 		{"leading zeros", free, "007", "", "leave out the leading zeros"},
+		{"leading zeros of a negative", free, "-007", "", "leave out the leading zeros"},
+		{"digits of a full-width integer", free, "－４２", "", "write it with the digits 0 to 9 and a hyphen as in -42"},
 		{"lone minus", free, "-", "", "is not a whole number"},
 		{"empty integer", free, "", "", "nothing was typed"},
 
@@ -101,6 +126,13 @@ func TestParseText(t *testing.T) {
 		{"a flood of commas", multi, strings.Repeat(",", 100000), "", "more than"},
 
 		{"date", date, "2026-01-31", `"2026-01-31"`, ""},
+		{"blank after a date", date, "2026-01-31 ", "", "ends with a blank; remove it"},
+		{"line break after a date", date, "2026-01-31\n", "", "ends with a blank (a line break); remove it"},
+		{"hidden in an address", email, "a@b\u200b.example", "", "holds a hidden character (U+200B zero width space) after 3 characters; remove it"},
+		{"blank before an address", email, "\u00a0a@b.example", "", "begins with a blank; remove it"},
+		{"blank before an address that is too long", email, "\u2003a@b.example.org", "", "begins with a blank; remove it"},
+		{"control in an address", email, "a@b.example\r", "", "holds a control character (U+000D carriage return)"},
+		{"blank within an address", email, "a @b.example", "", "must be a bare e-mail address"},
 		{"no date", date, "2026-02-30", "", "must be a calendar date such as 2026-01-31"},
 		{"unknown kind", Field{Kind: "x", Name: "f"}, "", "", "no known kind"},
 	} {
