@@ -253,7 +253,7 @@ func roundText(c *inspect.Conversation, i int) string {
 
 // stateText says all that is known of a message's requestState: its size, and whether it came back as it was.
 func stateText(msg *inspect.Message) string {
-	s := fmt.Sprintf("%d bytes", msg.StateBytes)
+	s := kit.Count(msg.StateBytes, "byte", "bytes")
 	switch {
 	case msg.Sent && msg.Echoed:
 		s += ", echoed exactly"
