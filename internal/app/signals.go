@@ -36,13 +36,15 @@ func onSignals(end func(os.Signal), sigs ...os.Signal) (stop func()) {
 	sigs = slices.DeleteFunc(sigs, func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
 	ch, done, ended := make(chan os.Signal, 4), make(chan struct{}), make(chan struct{})
 	signal.Notify(ch, sigs...)
+	came := false // guarded by ended
 	go func() {
 		defer close(ended)
-		for first := true; ; first = false {
+		for {
 			select {
 			case s := <-ch:
 				switch {
-				case first:
+				case !came:
+					came = true
 					end(s)
 				case s != syscall.SIGHUP:
 					signal.Reset(s)
@@ -54,8 +56,11 @@ func onSignals(end func(os.Signal), sigs ...os.Signal) (stop func()) {
 		}
 	}()
 	return func() {
-		signal.Stop(ch)
 		close(done)
 		<-ended
+		if came { // what is left is to say so, which a further SIGHUP must not cut short
+			signal.Ignore(syscall.SIGHUP)
+		}
+		signal.Stop(ch)
 	}
 }
