@@ -9,6 +9,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 
 	"askback/host"
 	"askback/host/access"
@@ -58,7 +61,8 @@ func openEmbedded(o embeddedOptions) (*embedded, error) {
 		}
 	}
 	if o.dir == "" {
-		if e.temporary, err = os.MkdirTemp("", "askback-"); err != nil { // mode 0700
+		removeLeftOver(os.TempDir(), time.Now())
+		if e.temporary, err = os.MkdirTemp("", temporaryPrefix); err != nil { // mode 0700
 			return nil, usagef(fmt.Errorf("no temporary folder for the Host (TMPDIR): %w", err))
 		}
 		opt.Dir = e.temporary
@@ -73,6 +77,47 @@ func openEmbedded(o embeddedOptions) (*embedded, error) {
 	e.listener = memnet.Listen("host")
 	go func() { e.served <- e.host.Serve(e.listener) }()
 	return e, nil
+}
+
+// storeFile is the store in a Host's folder.
+const storeFile = "host.db"
+
+// temporaryPrefix begins the names of temporary Hosts' folders.
+const temporaryPrefix = "askback-host-"
+
+// leftOverAfter is how long a store must not have been written before it can be one that was left. The lock says more,
+// but a Host that is being opened does not hold it yet.
+const leftOverAfter = time.Minute
+
+// removeLeftOver removes the temporary stores of Hosts that were killed: they hold what people answered. It touches
+// only folders of this user whose store no process holds. What cannot be removed is left for the next start.
+func removeLeftOver(temp string, now time.Time) {
+	entries, _ := os.ReadDir(temp)
+	for _, e := range entries {
+		if dir := filepath.Join(temp, e.Name()); strings.HasPrefix(e.Name(), temporaryPrefix) && leftOver(dir, now) {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}
+
+func leftOver(dir string, now time.Time) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() {
+		return false
+	}
+	store := filepath.Join(dir, storeFile)
+	if info, err = os.Lstat(store); err != nil || !info.Mode().IsRegular() || now.Sub(info.ModTime()) < leftOverAfter {
+		return false
+	}
+	f, err := os.OpenFile(store, os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close() // gives the lock back
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
 func (e *embedded) dial(ctx context.Context, _, _ string) (net.Conn, error) {
