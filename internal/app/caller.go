@@ -44,7 +44,7 @@ type caller struct {
 	row      *protocol.Row // the tool_result
 	earlier  draft.Answers // that a person gave in this call
 	forms    int           // answered by us
-	refused  bool          // one of them declined or dismissed
+	refused  bool          // a form was declined or dismissed, here or elsewhere
 }
 
 // asking is the form that a person is filling in.
@@ -274,6 +274,9 @@ func (c *caller) seeRows(ev hostclient.TranscriptRows) {
 
 // settled takes a form back that another surface answered, or that was closed.
 func (c *caller) settled(ev hostclient.InteractionSettled) {
+	if o, answered := ev.Interaction.Outcome.(*protocol.FormOutcome); answered && o.Result.Action != forms.ActionAccept {
+		c.refused = true
+	}
 	for i, in := range c.queue {
 		if in.InteractionID == ev.InteractionID {
 			c.queue = append(c.queue[:i:i], c.queue[i+1:]...)

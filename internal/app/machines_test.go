@@ -321,6 +321,40 @@ func TestTwoMachines(t *testing.T) {
 	}
 }
 
+// A form of a call that somebody declines on another surface is declined all the same.
+func TestDeclinedElsewhere(t *testing.T) {
+	m := startMachines(t)
+	for flag, action := range map[string]string{"--decline": "decline", "--cancel": "cancel"} {
+		s := m.there.atTerminal("--config", m.there.path("demo.json"), "call", "demo/deploy", "--args", deployArgs, "--json", "--host", m.endpoint,
+			"--ca-file", m.there.path("ca.pem"), "--token-file", m.there.path("client.token"), "--provider-token-file", m.there.path("provider.token"))
+		s.await("environment")
+		list := m.pending()
+		if len(list) != 1 {
+			t.Fatalf("%q\n%s", list, s.text())
+		}
+		if r := m.answer(list[0], flag); r.code != 0 {
+			t.Fatalf("%+v", r)
+		}
+		s.await("answered elsewhere (" + action + ")")
+		if r := s.end(); r.code != exitDeclined || r.errorCode(t) != "server_error" {
+			t.Errorf("%+v\n%s", r, s.text())
+		}
+	}
+}
+
+// What a Host says to a token of both roles, with what can be done about it from here.
+func TestCallThatNeedsBypass(t *testing.T) {
+	m := startMachines(t)
+	both := m.there.write("both.token", m.token("both", "--role", "both"))
+	args := []string{"--config", m.there.path("demo.json"), "call", "demo/plain", "--host", m.endpoint, "--ca-file", m.there.path("ca.pem"), "--token-file", both}
+	if r := m.there.run(args...); r.code != exitFailed || !strings.Contains(r.stderr, "--permission-mode bypass") || !strings.Contains(r.stderr, "--provider-token-file") {
+		t.Errorf("%+v", r)
+	}
+	if r := m.there.run(append(args, "--permission-mode", "bypass")...); r.code != exitOK {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A tunnel like that of ssh: bytes through a pipe pair, cut while a command waits.
 func TestThroughATunnel(t *testing.T) {
 	m := startMachines(t)

@@ -23,6 +23,9 @@ func splitCode(message string) (code, sentence string) {
 	return "server_error", message
 }
 
+// needsBypass begins what a Host says of a tool whose provider may also view and answer.
+const needsBypass = "Client Capability tools require the Bypass execution boundary"
+
 // outcome turns the end of the Turn and the result's row into what the command says.
 func (c *caller) outcome() (*callOutput, error) {
 	row := c.row
@@ -44,6 +47,10 @@ func (c *caller) outcome() (*callOutput, error) {
 	f := &callFailure{uncertain: row.Content.UncertainOutcome != nil}
 	f.code, f.message = splitCode(row.Content.Text)
 	f.message = forms.Block(f.message)
+	if strings.HasPrefix(f.message, needsBypass) {
+		f.message += "\n--permission-mode bypass makes such a Session: its agent may then read and write files, run commands and use the network without being asked. " +
+			"A provider's own token (--provider-token-file) needs none."
+	}
 	switch {
 	case c.turn.Status == protocol.TurnCancelled:
 		f.code = "cancelled"
