@@ -1,11 +1,13 @@
 package app
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 var updatePlay = os.Getenv("ASKBACK_UPDATE_PLAY") != ""
@@ -23,6 +25,9 @@ func copyTo(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// elsewhere are machines that a script may run on.
+var elsewhere = [][]string{{"TZ=Asia/Kolkata", "LANG=C.UTF-8"}, {"LC_ALL=C", "LANG=C", "NO_COLOR=1", "TERM=dumb", "ASKBACK_ACCESSIBLE=1", "SSH_TTY=x"}}
 
 // The deploy journey has the same frames in every run. ASKBACK_PLAY_RUNS says how many there are.
 func TestPlayDeploy(t *testing.T) {
@@ -42,7 +47,7 @@ func TestPlayDeploy(t *testing.T) {
 	}
 	for i := range runs {
 		cmd := w.command("play", script)
-		cmd.Env = append(cmd.Env, "TZ=Asia/Kolkata", "LANG=C.UTF-8")
+		cmd.Env = append(cmd.Env, elsewhere[i%len(elsewhere)]...)
 		if r := w.wait(cmd); r.code != 0 {
 			t.Fatalf("run %d: exit %d\n%s", i+1, r.code, r.stderr)
 		}
@@ -90,6 +95,42 @@ func TestExampleGreeter(t *testing.T) {
 	w := newWorld(t)
 	if r := w.wait(cmd); r.code != 0 {
 		t.Fatalf("exit %d\n%s", r.code, r.stderr)
+	}
+}
+
+// Editors and checkouts give a script and its frames a byte order mark and other line ends.
+func TestPlayOfAnotherSystem(t *testing.T) {
+	w := newWorld(t)
+	script := w.write("home.play", "run demo\nwait \"servers 1/1\"\nsnapshot home\nkey ctrl+q\nexpect-exit 0\n")
+	if r := w.run("play", script, "--update"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	for file, mark := range map[string]string{script: "\ufeff", filepath.Join(w.path("home"), "home.txt"): ""} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(mark+strings.ReplaceAll(string(data), "\n", "\r\n")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := w.run("play", script); r.code != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A signal ends a script like any other command.
+func TestPlaySignal(t *testing.T) {
+	w := newWorld(t)
+	cmd := w.command("play", w.write("x.play", "run demo\nwait never"))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(time.Second, func() { cmd.Process.Signal(os.Interrupt) })
+	if r := w.finish(cmd, &out, &errs); r.code != exitStopped || !strings.Contains(r.stderr, "line 2") {
+		t.Errorf("%+v", r)
 	}
 }
 

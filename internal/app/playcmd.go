@@ -62,16 +62,22 @@ func runPlay(ctx context.Context, g *globals, script, golden string, update bool
 			return g.startScripted(ctx, base, args, o, clock)
 		}})
 	if err != nil {
-		return &exitError{code: exitFailed, err: fmt.Errorf("%s: %w", script, err)}
+		code := exitFailed
+		if errors.Is(context.Cause(ctx), errSignal) {
+			code = exitStopped
+		}
+		return &exitError{code: code, err: fmt.Errorf("%s: %w", script, err)}
 	}
 	return nil
 }
 
 // startScripted is the program that a script runs: the terminal UI with an embedded Host that keeps nothing. A
-// configuration is named relative to the script.
+// configuration is named relative to the script. The screen does not go by the environment: frames are the same whatever
+// language, colours or terminal the machine has.
 func (g *globals) startScripted(ctx context.Context, base string, args []string, o tui.Options, clock *play.Clock) int {
 	servers, err := g.scriptedServers(base, args)
 	if err == nil {
+		o.Getenv = func(string) string { return "" }
 		inner := *g
 		inner.host, inner.session, inner.permissionMode, inner.accessible = "", "", "", false
 		err = runTerminal(ctx, &inner, terminal{servers: servers, temporary: true, options: o,

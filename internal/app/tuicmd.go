@@ -105,7 +105,10 @@ func runTerminal(ctx context.Context, g *globals, term terminal) error {
 	}
 
 	o := term.options
-	o.Version, o.Logger, o.Logs, o.Getenv = version, log, lines.lines, g.env.getenv
+	o.Version, o.Logger, o.Logs = version, log, lines.lines
+	if o.Getenv == nil {
+		o.Getenv = g.env.getenv
+	}
 	o.Session, o.PermissionMode, o.Accessible = g.session, g.permissionMode, g.accessible
 	host := tui.HostOptions{View: view, Address: g.host, Embedded: t.embedded != nil}
 	if t.embedded != nil {

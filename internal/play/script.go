@@ -66,7 +66,11 @@ func Parse(r io.Reader) ([]Step, error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)
 	for n := 1; in.Scan(); n++ {
-		words, err := split(in.Text())
+		text := in.Text()
+		if n == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // the byte order mark of some editors
+		}
+		words, err := split(text)
 		if err == nil && len(words) > 0 {
 			var s Step
 			if s, err = parseStep(words); err == nil {
