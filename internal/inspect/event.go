@@ -78,9 +78,18 @@ func (l *Log) Apply(e Event) {
 		}
 	case Ended:
 		if c := l.runs[e.Run]; c != nil {
-			c.Run.Ended, c.Run.Result, c.Run.Err = e.At, e.Result, e.Err
+			c.Run.Ended, c.Run.Result, c.Run.Err = e.At, withoutText(e.Result), e.Err
 		}
 	}
+}
+
+// withoutText is how a call went. What its result says is in its last message, which the Log drops when it has no more
+// room.
+func withoutText(r *mcpmgr.Result) *mcpmgr.Result {
+	if r == nil {
+		return nil
+	}
+	return &mcpmgr.Result{IsError: r.IsError, Legs: r.Legs, Forms: r.Forms}
 }
 
 // OfRun returns the conversation of a run, or nil.

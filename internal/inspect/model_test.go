@@ -197,6 +197,17 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
+// Of a call that has ended its messages alone are kept, so that their bounds hold for all.
+func TestLogKeepsNoResultTwice(t *testing.T) {
+	l := NewLog()
+	l.Apply(Started{Run{ID: 1}})
+	raw := json.RawMessage(`{"content":[{"type":"text","text":"x"}],"structuredContent":{}}`)
+	l.Apply(Ended{Run: 1, At: time.Unix(1, 0), Result: &mcpmgr.Result{Raw: raw, Content: []json.RawMessage{raw}, Structured: raw, IsError: true, Legs: 3, Forms: 2}})
+	if r := l.OfRun(1).Run.Result; r.Raw != nil || r.Content != nil || r.Structured != nil || !r.IsError || r.Legs != 3 || r.Forms != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // What cannot be read is hidden as a whole, and nothing that is no answer is touched.
 func TestRedaction(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{

@@ -25,8 +25,8 @@ type Request struct {
 type Run struct {
 	ID uint64
 	Request
-	Began, Ended time.Time // Ended is zero while it runs
-	Result       *mcpmgr.Result
+	Began, Ended time.Time      // Ended is zero while it runs
+	Result       *mcpmgr.Result // in a Log without what it says
 	Err          *mcpmgr.ToolCallError
 	Progress     *mcpmgr.Progress // the latest
 }
