@@ -173,6 +173,13 @@ func (p *property) onlyOnes(actual jsonTypes) bool {
 // the next whole number. The tighter bound wins.
 func (p *property) integerRange() (low, high *Number) {
 	low, high = plainBound(p.minimum), plainBound(p.maximum)
+	// A bound that every integer meets, such as that of 64 bits, is none.
+	if low != nil && low.Cmp(smallestInteger) < 0 {
+		low = nil
+	}
+	if high != nil && high.Cmp(largestInteger) > 0 {
+		high = nil
+	}
 	if p.above != nil {
 		low = higher(low, beyond(*p.above, true))
 	}

@@ -143,7 +143,7 @@ func (c *collector) anyOf(p *property, val strictjson.Value, at place) []*proper
 		return nil
 	}
 	p.decided = true // the anyOf is the problem, not a missing type
-	p.reject("anyOf", "only a schema beside null is read")
+	p.reject("anyOf", "only a schema beside null is read; list choices with enum, or with oneOf of const and title")
 	return nil
 }
 

@@ -36,6 +36,9 @@ func (p *property) readEnum(schema, val strictjson.Value, lim Limits) {
 		return
 	}
 	labels := enumNames(schema, val.Len())
+	if _, given := schema.Get("enumNames"); given && labels == nil {
+		p.saw("enumNames") // not used, which is worth knowing
+	}
 	nullable := schemaAllowsNull(schema)
 	var list choiceList
 	i := 0

@@ -155,12 +155,18 @@ func (r *reader) rootRequired(val strictjson.Value) {
 func (r *reader) rootKeyword(key string, val strictjson.Value) {
 	types, constrains := constraint[key]
 	switch {
-	case isAnnotation(key), key == "additionalProperties" && val.Kind() == strictjson.Boolean:
+	case isAnnotation(key), key == "additionalProperties" && isPlain(val):
 	case !constrains, types&typeObject == 0:
 		r.out.Ignored = append(r.out.Ignored, Ignored{Keyword: key})
 	default:
 		r.refuse("", key, "constrains the answer as a whole, which a form cannot check; leave it out or check it in the tool")
 	}
+}
+
+// isPlain reports true or false, or the empty schema, which is another way to
+// write true.
+func isPlain(schema strictjson.Value) bool {
+	return schema.Kind() == strictjson.Boolean || schema.Kind() == strictjson.Object && schema.Len() == 0
 }
 
 // checkRequired refuses names in required that no property has.
