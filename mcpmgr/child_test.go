@@ -65,6 +65,9 @@ func init() {
 				"duplicate":       `{"jsonrpc":"2.0","id":` + id + `,"result":{},"result":{}}`,
 				"null result":     `{"jsonrpc":"2.0","id":` + id + `,"result":null}`,
 				"two replies":     `{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + "}\n" + `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":"late"}}`,
+				"NaN":             `{"jsonrpc":"2.0","id":` + id + `,"result":{"structuredContent":{"x":NaN}}}`,
+				"string id":       `{"jsonrpc":"2.0","id":"` + id + `","result":` + complete + `}`,
+				"float id":        `{"jsonrpc":"2.0","id":` + id + `.0,"result":` + complete + `}`,
 				"replies batched": `[{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `}]`,
 			}[r.str("arguments", "k")]
 			r.done(reply)
@@ -238,13 +241,13 @@ func TestChild(t *testing.T) {
 	})
 	t.Run("odd replies", func(t *testing.T) {
 		m := startChildServer(t, "odd replies", Options{})
-		for _, k := range []string{"error a string", "error no code", "both", "neither", "no version", "deep", "null result"} {
+		for _, k := range []string{"error a string", "error no code", "both", "neither", "no version", "deep", "null result", "duplicate", "NaN"} {
 			_, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{})
 			if CodeOf(err) != CodeProtocolError {
 				t.Errorf("%s: %v", k, err)
 			}
 		}
-		for _, k := range []string{"two replies", "replies batched"} {
+		for _, k := range []string{"two replies", "replies batched", "string id", "float id"} {
 			if _, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{}); err != nil {
 				t.Errorf("%s: %v", k, err)
 			}

@@ -3,11 +3,15 @@ package mcpmgr
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 )
+
+// bom is the byte order mark that some programs begin their output with, or each line of it.
+var bom = []byte("\xef\xbb\xbf")
 
 var errNoRequest = errors.New("it is a reply to no request")
 
@@ -76,13 +80,14 @@ func (f *lineFilter) next() {
 			continue
 		}
 		f.err = err
-		if len(bytes.TrimSpace(f.buf)) > 0 {
-			f.noise(f.buf, errors.New("the output ended in the middle of a line"))
-		}
+		break
+	}
+	line := bytes.TrimSpace(bytes.TrimPrefix(f.buf, bom))
+	if len(line) == 0 {
 		return
 	}
-	line := bytes.TrimSpace(f.buf)
-	if len(line) == 0 {
+	if f.err != nil && !json.Valid(line) { // whole, it was only not ended
+		f.noise(line, errors.New("the output ended in the middle of a line"))
 		return
 	}
 	if line[0] == '[' { // a batch: allowed before 2025-06-18, checked by the framing

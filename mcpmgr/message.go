@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -24,9 +26,19 @@ type message struct {
 func (m *message) response() bool { return m.method == "" }
 
 // number returns a response's id where it is one that we can have given.
-func (m *message) number() (int64, bool) {
-	n, err := strconv.ParseInt(string(m.id), 10, 64)
-	return n, err == nil
+func (m *message) number() (int64, bool) { return idNumber(m.id) }
+
+// idNumber reads one of our ids as a peer wrote it. We give whole numbers only, so that one which
+// came back as a float (7.0) or as a string ("7"), as some servers do it, can mean no other request.
+func idNumber(id json.RawMessage) (int64, bool) {
+	text := string(id)
+	if s, ok := stringValue(id); ok {
+		text = s
+	} else if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= safeInteger {
+		return int64(f), true
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil && strconv.FormatInt(n, 10) == text
 }
 
 // parseMessage checks the shape of one message strictly: what it returns, the SDK's codec
@@ -34,11 +46,11 @@ func (m *message) number() (int64, bool) {
 // one request which it answers can fail.
 func parseMessage(raw []byte) (*message, error) {
 	if !json.Valid(raw) {
-		return nil, errors.New("it is not JSON")
+		return salvage(raw), errors.New("it is not JSON")
 	}
 	ms, err := members(raw)
 	if err != nil {
-		return nil, err
+		return salvage(raw), err
 	}
 	m := &message{}
 	if id, ok := find(ms, "id"); ok && !isNull(id) {
@@ -51,7 +63,11 @@ func parseMessage(raw []byte) (*message, error) {
 		return m, fmt.Errorf("it is nested deeper than %d", maxDepth)
 	}
 	if v, _ := find(ms, "jsonrpc"); string(v) != `"2.0"` {
-		return m, errors.New(`it lacks "jsonrpc": "2.0"`)
+		err := errors.New(`it lacks "jsonrpc": "2.0"`)
+		if !speaksRPC(ms) {
+			return nil, err // a line of a JSON log may have an id of its own
+		}
+		return m, err
 	}
 	if v, ok := find(ms, "method"); ok {
 		if m.method, ok = stringValue(v); !ok || m.method == "" {
@@ -74,6 +90,36 @@ func parseMessage(raw []byte) (*message, error) {
 		return m, errors.New("it has neither a result nor an error")
 	}
 	return m, nil
+}
+
+// salvage finds the id of a response that cannot be read otherwise: one with NaN or a raw control
+// character somewhere in its result, or with a key that is given twice. It returns nil where no one
+// id is to be found.
+func salvage(raw []byte) *message {
+	ms, err := split(raw)
+	if err != nil {
+		return nil
+	}
+	m := &message{}
+	for _, x := range ms {
+		switch {
+		case x.name == "method", x.name == "id" && m.id != nil:
+			return nil
+		case x.name == "id":
+			m.id = x.val
+		}
+	}
+	if _, ok := m.number(); !ok || !speaksRPC(ms) {
+		return nil
+	}
+	return m
+}
+
+// speaksRPC reports whether an object means to be a message, however badly.
+func speaksRPC(ms []member) bool {
+	return slices.ContainsFunc(ms, func(m member) bool {
+		return m.name == "jsonrpc" || m.name == "result" || m.name == "error"
+	})
 }
 
 func parseError(raw json.RawMessage) (*jsonrpc.Error, error) {

@@ -236,7 +236,7 @@ func (m *mux) read() {
 }
 
 func (m *mux) settle(r *jsonrpc.Response) {
-	id, ok := r.ID.Raw().(int64)
+	id, ok := idNumber(json.RawMessage(idText(r.ID)))
 	m.mu.Lock()
 	f := m.pending[id]
 	if ok && f != nil {

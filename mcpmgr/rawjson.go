@@ -84,6 +84,18 @@ func valueEnd(b []byte, i int) (int, error) {
 // members splits an object into its members in wire order. Duplicate keys are an error, also
 // when they are spelt differently.
 func members(raw []byte) ([]member, error) {
+	ms, err := split(raw)
+	if err == nil {
+		err = duplicate(ms)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ms, nil
+}
+
+// split is members with duplicates.
+func split(raw []byte) ([]member, error) {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '{' {
 		return nil, errors.New("not an object")
@@ -111,9 +123,6 @@ func members(raw []byte) ([]member, error) {
 		out = append(out, m)
 		i = skipSpace(raw, end)
 		if i < len(raw) && raw[i] == '}' {
-			if err := duplicate(out); err != nil {
-				return nil, err
-			}
 			return out, trailing(raw, i+1)
 		}
 		if i >= len(raw) || raw[i] != ',' {

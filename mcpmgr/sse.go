@@ -14,6 +14,8 @@ import (
 type sseReader struct {
 	r     *bufio.Reader
 	limit int           // bytes of one event, comments and all
+	begun bool          // the first line, before which a byte order mark may stand, was read
+	wasCR bool          // the last line ended with a carriage return: a newline right after it belongs to that end
 	id    string        // of the last event that had one
 	retry time.Duration // what the server asks to wait before a stream is resumed; 0: nothing asked
 }
@@ -22,11 +24,12 @@ func newSSEReader(r io.Reader, limit int) *sseReader {
 	return &sseReader{r: bufio.NewReaderSize(r, 16<<10), limit: limit}
 }
 
-// next returns the data of the next event that has any. An event that the stream breaks off in is
-// not one: the error is io.ErrUnexpectedEOF then and io.EOF at the end of a whole stream.
+// next returns the data of the next event that has any and is a message: events of other types, such
+// as the pings of some servers, mean nothing here. An event that the stream breaks off in is not
+// one: the error is io.ErrUnexpectedEOF then and io.EOF at the end of a whole stream.
 func (s *sseReader) next() ([]byte, error) {
 	var data []byte
-	size, any := 0, false
+	size, any, typ := 0, false, ""
 	for {
 		line, err := s.line(&size)
 		if err != nil {
@@ -36,10 +39,10 @@ func (s *sseReader) next() ([]byte, error) {
 			return nil, err
 		}
 		if len(line) == 0 { // the end of an event
-			if any && len(data) > 0 {
+			if any && len(data) > 0 && (typ == "" || typ == "message") {
 				return data[:len(data)-1], nil
 			}
-			data, size, any = data[:0], 0, false
+			data, size, any, typ = data[:0], 0, false, ""
 			continue
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
@@ -50,6 +53,8 @@ func (s *sseReader) next() ([]byte, error) {
 			if len(value) > 0 || len(data) > 0 {
 				data = append(append(data, value...), '\n')
 			}
+		case "event":
+			typ = string(value)
 		case "id":
 			if bytes.IndexByte(value, 0) < 0 {
 				s.id = string(value)
@@ -64,21 +69,40 @@ func (s *sseReader) next() ([]byte, error) {
 	}
 }
 
-// line reads one line without its end, counting it into size.
+// line reads one line without its end, which is a newline, a carriage return, or both. It does not
+// wait for what may follow a carriage return. size counts the bytes of lines, without their ends.
 func (s *sseReader) line(size *int) ([]byte, error) {
 	var line []byte
 	for {
-		part, err := s.r.ReadSlice('\n')
+		if _, err := s.r.Peek(1); err != nil {
+			return line, err
+		}
+		part, _ := s.r.Peek(s.r.Buffered())
+		if s.wasCR {
+			s.wasCR = false
+			if part[0] == '\n' {
+				_, _ = s.r.Discard(1)
+				continue
+			}
+		}
+		n := len(part)
+		end := bytes.IndexAny(part, "\r\n")
+		if end >= 0 {
+			s.wasCR = part[end] == '\r'
+			part, n = part[:end], end+1
+		}
 		if *size += len(part); *size > s.limit {
 			return nil, &errTooLarge{fmt.Sprintf("an event of the server's reply is over the limit of %d bytes", s.limit)}
 		}
 		line = append(line, part...)
-		if errors.Is(err, bufio.ErrBufferFull) {
+		_, _ = s.r.Discard(n)
+		if end < 0 {
 			continue
 		}
-		if err != nil {
-			return line, err
+		if !s.begun {
+			s.begun = true
+			line = bytes.TrimPrefix(line, bom)
 		}
-		return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
+		return line, nil
 	}
 }
