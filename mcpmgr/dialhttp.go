@@ -9,7 +9,11 @@ import (
 // dialHTTP finds out what an HTTP server speaks. known is the era that the origin had before, ""
 // for none; when it fails the origin is probed again.
 func (v *server) dialHTTP(ctx context.Context, known Era) (*dialed, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, probeDeadline, errLegTimeout)
+	patience := probeDeadline
+	if t := v.cfg.Timeout; t > 0 { // whoever wants to wait less for a call wants it here, too
+		patience = min(patience, t)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errLegTimeout)
 	defer cancel()
 	pin := pinOf(v.cfg)
 	if pin == EraLegacy || pin == "" && known == EraLegacy {
@@ -43,6 +47,7 @@ func (v *server) openHTTP() (*session, error) {
 	if err != nil {
 		return nil, &permanent{err}
 	}
+	l.challenged = &v.challenged
 	s.start(l)
 	return s, nil
 }
@@ -55,14 +60,15 @@ func (s *session) probeHTTP(ctx context.Context, pin Era) error {
 			code, rpc := rpcCode(err)
 			switch {
 			case rpc && modernCode(code) && !failing(err):
-				supported = supportedIn(err)
+				named := supportedIn(err)
+				supported = named
 				if supported == nil {
 					supported = modernVersions
 				}
 				if v, era, _ := chooseVersion(supported); attempt == 0 && code == codeUnsupportedVersion && era == EraModern && v != "" {
 					continue // it names the version that it refused: once more
 				} else if code == codeUnsupportedVersion && era == EraModern {
-					return noCommonVersion(supported)
+					return noCommonVersion(named)
 				}
 			case looksLegacy(err):
 				if pin == EraModern {

@@ -3,6 +3,7 @@ package mcpmgr
 import (
 	"errors"
 	"fmt"
+	"net/http"
 )
 
 // Code says, in a word that does not change, why a call failed.
@@ -121,7 +122,12 @@ type errBadReply struct{ msg string }
 func (e *errBadReply) Error() string { return e.msg }
 
 // errAuth says that the server wants authorization.
-type errAuth struct{ msg string }
+type errAuth struct {
+	msg    string
+	status int         // 401 or 403; 0: there was nothing to send it
+	header http.Header // of the reply, for the challenge in it
+	kept   bool        // a token of ours was refused
+}
 
 func (e *errAuth) Error() string { return e.msg }
 

@@ -177,6 +177,11 @@ func TestOddHTTP(t *testing.T) {
 		{"200 a request", 200, "application/json", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, CodeProtocolError, ""},
 		{"200 a batch", 200, "application/json", `[` + ok + `]`, CodeProtocolError, ""},
 		{"200 foreign id", 200, "application/json", `{"jsonrpc":"2.0","id":99999,"result":{}}`, CodeProtocolError, "another request"},
+		{"200 string id", 200, "application/json", strings.Replace(ok, "$ID", `"$ID"`, 1), "", ""},
+		{"200 float id", 200, "application/json", strings.Replace(ok, "$ID", "$ID.0", 1), "", ""},
+		{"200 byte order mark", 200, "application/json; charset=utf-8", string(bom) + ok, "", ""},
+		{"200 error without id", 200, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"bad request"}}`, CodeServerError, "bad request"},
+		{"400 byte order mark", 400, "application/json", string(bom) + `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad args"}}`, CodeServerError, "bad args"},
 		{"200 no id", 200, "application/json", `{"jsonrpc":"2.0","result":{}}`, CodeProtocolError, ""},
 		{"200 deep", 200, "application/json", `{"jsonrpc":"2.0","id":$ID,"result":{"x":` + strings.Repeat("[", 1500) + strings.Repeat("]", 1500) + `}}`, CodeProtocolError, "nested"},
 		{"200 error", 200, "application/json", `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32099,"message":"boom"}}`, CodeServerError, "boom"},
@@ -192,6 +197,8 @@ func TestOddHTTP(t *testing.T) {
 		{"202", 202, "", "", CodeProtocolError, "no reply"},
 		{"sse complete", 200, "text/event-stream", ": hi\n\n" + event(ok), "", ""},
 		{"sse crlf and ids", 200, "text/event-stream; charset=utf-8", "id: 1\r\nretry: 9\r\ndata: " + strings.Replace(ok, `"result"`, "\r\ndata:"+` "result"`, 1) + "\r\n\r\n", "", ""},
+		{"sse byte order mark and carriage returns", 200, "text/event-stream", string(bom) + strings.ReplaceAll(event(ok), "\n", "\r"), "", ""},
+		{"sse ping events", 200, "text/event-stream", "event: ping\ndata: 2026-01-01\n\n" + event(ok), "", ""},
 		{"sse ends early", 200, "text/event-stream", event(`{"jsonrpc":"2.0","method":"notifications/progress","params":{}}`), CodeOutcomeUnknown, ""},
 		{"sse broken off", 200, "text/event-stream", "data: " + ok, CodeOutcomeUnknown, ""},
 		{"sse empty", 200, "text/event-stream", "", CodeOutcomeUnknown, ""},
@@ -377,6 +384,67 @@ func TestLegacySession(t *testing.T) {
 	m.Close()
 	if n := len(p.by("DELETE")); n == 0 {
 		t.Fatal("the session was not ended")
+	}
+}
+
+// TestLegacySessionForgotten: a server that was started anew may answer 400, not 404, for a session
+// that it does not know; such an answer alone ends nothing.
+func TestLegacySessionForgotten(t *testing.T) {
+	t.Parallel()
+	p := newPeer()
+	p.legacyOnly, p.session = true, "sess-1"
+	m := manage(t, "json", p, Options{})
+	gen := bind(t, m, "t").Generation
+	forgot := func(r *preq) {
+		r.http(400, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}`)
+	}
+	p.handle("tools/call", forgot)
+	p.handle("ping", func(r *preq) {
+		r.http(400, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no ping"}}`)
+	})
+	_, err := callT(t, m, `{}`, accept(yes))
+	wantCode(t, err, CodeServerError)
+	eventually(t, "a ping", func() bool { return len(p.by("ping")) == 1 })
+	if bind(t, m, "t").Generation != gen {
+		t.Fatal("a refused call ended the session")
+	}
+	p = newPeer()
+	p.legacyOnly, p.session = true, "sess-1"
+	m = manage(t, "json", p, Options{})
+	gen = bind(t, m, "t").Generation
+	p.handle("tools/call", forgot)
+	p.handle("ping", forgot)
+	_, err = callT(t, m, `{}`, accept(yes))
+	wantCode(t, err, CodeServerError)
+	eventually(t, "a new session", func() bool { st, _ := m.Server("s"); return st.State == StateReady && st.Generation != gen })
+}
+
+// TestSlowNotification: how a server takes notifications/initialized does not hold up the rest.
+func TestSlowNotification(t *testing.T) {
+	t.Parallel()
+	p := newPeer()
+	p.legacyOnly = true
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "notifications/initialized") { // a stream that is left open
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, ": hi\n\n")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		p.ServeHTTP(w, r)
+	}))
+	defer ts.Close()
+	began := time.Now()
+	m := startServers(t, Options{}, config.Server{Name: "s", Transport: config.HTTP, URL: ts.URL})
+	waitReady(t, m, "s")
+	if _, err := callT(t, m, `{}`, Handlers{}); err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(began); d > 3*time.Second {
+		t.Fatal(d)
 	}
 }
 

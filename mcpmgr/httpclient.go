@@ -1,6 +1,7 @@
 package mcpmgr
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,10 +10,15 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"askback/mcpmgr/config"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
 // newHTTPClient makes a client with a pool of its own that goes to no other host.
@@ -77,7 +83,7 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 	}
 	raw, err := readCapped(resp.Body, maxErrorBody)
 	if err == nil {
-		if m, perr := parseMessage(raw); perr == nil && m.response() && m.err != nil {
+		if m, perr := parseMessage(bytes.TrimPrefix(raw, bom)); perr == nil && m.response() && m.err != nil {
 			if _, rerr := l.reply(req, m, true); rerr == error(m.err) {
 				if resp.StatusCode != http.StatusUnauthorized {
 					return &rpcStatus{m.err, resp.StatusCode}
@@ -86,15 +92,56 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 		}
 	}
 	switch code := resp.StatusCode; {
-	case code == http.StatusUnauthorized:
-		return &errAuth{"the server wants authorization (401), which starts only when you ask for it"}
-	case code == http.StatusForbidden:
-		return &errAuth{"the server refuses access (403)"}
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		e := l.unauthorized(resp)
+		if l.challenged != nil {
+			l.challenged.Store(e)
+		}
+		return e
 	case code < 400:
 		return &errStatus{code, "the server redirects " + redirectTarget(l.endpoint, resp) + ", which is not followed"}
 	default:
 		return &errStatus{code, "the server answers " + statusText(code)}
 	}
+}
+
+// unauthorized says what a 401 or 403 means to a person, and what there is to do.
+func (l *httpLink) unauthorized(resp *http.Response) *errAuth {
+	e := &errAuth{status: resp.StatusCode, header: resp.Header}
+	sent := resp.Request.Header.Get("Authorization") != ""
+	e.kept = sent && !l.ownAuthorization()
+	switch {
+	case e.status == http.StatusForbidden:
+		e.msg = "the server refuses access (403)"
+		if scopes := e.scopes(); len(scopes) > 0 {
+			e.msg += ": the authorization lacks the scope " + clipText(strings.Join(scopes, " "), 200)
+		}
+	case e.kept:
+		e.msg = "the server no longer accepts the stored authorization (401): " + l.howToAuthorize()
+	case sent:
+		e.msg = "the server refuses the Authorization header of the configuration (401)"
+	default:
+		e.msg = "the server wants authorization (401): " + l.howToAuthorize()
+	}
+	return e
+}
+
+func (l *httpLink) howToAuthorize() string { return "run askback authorize " + l.name }
+
+// ownAuthorization reports whether the entry has an Authorization header of its own.
+func (l *httpLink) ownAuthorization() bool {
+	return slices.ContainsFunc(l.headers, func(h config.Pair) bool { return strings.EqualFold(h.Name, "Authorization") })
+}
+
+// scopes are those that the server says are missing.
+func (e *errAuth) scopes() []string {
+	cs, _ := oauthex.ParseWWWAuthenticate(e.header.Values("WWW-Authenticate"))
+	for _, c := range cs {
+		if c.Scheme == "bearer" && c.Params["error"] == "insufficient_scope" {
+			return strings.Fields(c.Params["scope"])
+		}
+	}
+	return nil
 }
 
 var errSessionGone = errors.New("the server ended the session")

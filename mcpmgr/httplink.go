@@ -32,11 +32,14 @@ const (
 // httpLink is a link over streamable HTTP. Every request is a POST of its own, so that one odd
 // reply spoils nothing but its request; there is no connection to lose, only requests.
 type httpLink struct {
+	name     string // of the server
 	endpoint *url.URL
 	headers  []config.Pair
 	client   *http.Client
 	auth     auth.OAuthHandler // nil: none
 	ev       peerEvents
+
+	challenged *atomic.Pointer[errAuth] // nil, or where the last 401 or 403 is kept
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -54,7 +57,7 @@ func newHTTPLink(cfg config.Server, h auth.OAuthHandler, ev peerEvents) (*httpLi
 	if err != nil {
 		return nil, errors.New("the address is not a URL")
 	}
-	l := &httpLink{endpoint: u, headers: cfg.Headers, client: newHTTPClient(u), auth: h, ev: ev}
+	l := &httpLink{name: cfg.Name, endpoint: u, headers: cfg.Headers, client: newHTTPClient(u), auth: h, ev: ev}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l, nil
 }
@@ -172,7 +175,7 @@ func (l *httpLink) commonHeaders(ctx context.Context, hreq *http.Request) error 
 	if session != "" {
 		hreq.Header.Set("Mcp-Session-Id", session)
 	}
-	if l.auth == nil || hreq.Header.Get("Authorization") != "" {
+	if l.auth == nil || l.ownAuthorization() {
 		return nil
 	}
 	ts, err := l.auth.TokenSource(ctx)
@@ -181,13 +184,25 @@ func (l *httpLink) commonHeaders(ctx context.Context, hreq *http.Request) error 
 	}
 	tok, err := ts.Token()
 	if err != nil {
-		if _, refused := errors.AsType[*oauth2.RetrieveError](err); !refused && ctx.Err() == nil {
-			return &errNotSent{&errConn{errors.New("the authorization server cannot be reached to renew the token")}}
-		}
-		return &errAuth{"the stored authorization is no longer accepted; authorize again"}
+		return l.noToken(err)
 	}
 	tok.SetAuthHeader(hreq)
 	return nil
+}
+
+// noToken says why there is no token to send: the authorization has to be given again, or the
+// authorization server cannot be asked now.
+func (l *httpLink) noToken(err error) error {
+	re, refused := errors.AsType[*oauth2.RetrieveError](err)
+	switch {
+	case errors.Is(err, errExpired):
+		return &errAuth{msg: "the stored authorization has expired: " + l.howToAuthorize()}
+	case !refused:
+		return &errNotSent{&errConn{errors.New("the authorization server cannot be reached to renew the token")}}
+	case re.Response.StatusCode >= 500 || re.Response.StatusCode == http.StatusTooManyRequests:
+		return &errNotSent{&errConn{errors.New("the authorization server does not renew the token now: it answers " + statusText(re.Response.StatusCode))}}
+	}
+	return &errAuth{msg: "the stored authorization is no longer accepted: " + l.howToAuthorize()}
 }
 
 // setLegacy records what initialize negotiated; every later request bears it.
@@ -202,20 +217,21 @@ func (l *httpLink) readJSON(req *request, body io.Reader) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
-	m, err := parseMessage(raw)
+	m, err := parseMessage(bytes.TrimPrefix(raw, bom))
 	if err != nil {
 		return nil, &errBadReply{"the server's reply cannot be used: " + err.Error()}
 	}
 	if !m.response() {
 		return nil, &errBadReply{"the server's reply is not a reply"}
 	}
-	return l.reply(req, m, false)
+	return l.reply(req, m, true)
 }
 
-// reply checks that m answers req and takes it apart. An error may come without an id.
-func (l *httpLink) reply(req *request, m *message, errorStatus bool) (json.RawMessage, error) {
+// reply checks that m answers req and takes it apart. An error may come without an id where m is
+// the whole reply to req: a server that cannot use a request may not know its id.
+func (l *httpLink) reply(req *request, m *message, whole bool) (json.RawMessage, error) {
 	if id, ok := m.number(); !ok || id != req.id {
-		if m.id != nil || m.err == nil || !errorStatus {
+		if m.id != nil || m.err == nil || !whole {
 			return nil, &errBadReply{"the server's reply is to another request"}
 		}
 	}

@@ -79,11 +79,21 @@ func (l *httpLink) notify(ctx context.Context, method string, params json.RawMes
 	if l.ev.tap != nil {
 		l.ev.tap(Sent, nil, "", method, false, params, nil, nil)
 	}
-	return l.postOnly(ctx, nil, b.bytes())
+	ctx, cancel := context.WithTimeoutCause(ctx, sideTime, errNoteTime)
+	defer cancel()
+	err := l.postOnly(ctx, nil, b.bytes())
+	if err != nil && context.Cause(ctx) == errNoteTime {
+		return errNoteTime
+	}
+	return err
 }
+
+var errNoteTime = errors.New("the server does not say that it has the notification")
 
 // postOnly sends what has no reply. Whatever the server says to it changes nothing.
 func (l *httpLink) postOnly(ctx context.Context, req *request, body []byte) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	hreq, err := l.post(ctx, req, body)
 	if err != nil {
 		return err
@@ -93,7 +103,7 @@ func (l *httpLink) postOnly(ctx context.Context, req *request, body []byte) erro
 		return plainHTTPError(err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10)
+	drain(resp.Body, cancel)
 	if resp.StatusCode >= 300 {
 		return &errStatus{resp.StatusCode, "the server answers " + statusText(resp.StatusCode)}
 	}

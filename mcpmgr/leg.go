@@ -142,6 +142,9 @@ func (c *call) legError(ctx context.Context, err error) *ToolCallError {
 		return e
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		if c.s.forgotten(err) {
+			c.s.doubt()
+		}
 		return c.serverError(e)
 	}
 	_, lost := errors.AsType[*errLost](err)

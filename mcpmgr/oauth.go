@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"askback/mcpmgr/config"
@@ -50,7 +51,9 @@ func (m *Manager) Authorize(ctx context.Context, server string, open func(ctx co
 		return err
 	}
 	defer back.close()
-	h, err := auth.NewAuthorizationCodeHandler(m.auths.flow(v.cfg.URL, m.opt.Name, back, open))
+	flow := m.auths.flow(v.cfg.URL, m.opt.Name, back, open)
+	flow.ScopeFilter = func(found []string) []string { return union(found, v.missingScopes()) }
+	h, err := auth.NewAuthorizationCodeHandler(flow)
 	if err != nil {
 		_ = resp.Body.Close()
 		return fmt.Errorf("authorization cannot start: %w", err)
@@ -61,8 +64,32 @@ func (m *Manager) Authorize(ctx context.Context, server string, open func(ctx co
 		}
 		return fmt.Errorf("authorization failed: %w", err)
 	}
+	v.challenged.Store(nil)
 	v.reconnect()
 	return nil
+}
+
+// missingScopes are the scopes that the last refusal asked for, and those that were given before.
+func (v *server) missingScopes() []string {
+	e := v.challenged.Load()
+	if e == nil || len(e.scopes()) == 0 {
+		return nil
+	}
+	var given []string
+	if g, err := v.mgr.auths.load(v.cfg.URL); err == nil && g != nil {
+		given = g.Scopes
+	}
+	return union(given, e.scopes())
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, s := range b {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // Deauthorize forgets what Authorize kept for a server.
@@ -98,11 +125,21 @@ func (v *server) challenge(ctx context.Context) (*http.Request, *http.Response, 
 	if err != nil {
 		return nil, nil, plainHTTPError(err)
 	}
-	if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
-		_ = resp.Body.Close()
-		return nil, nil, fmt.Errorf("the server asks for no authorization (it answers %s)", statusText(resp.StatusCode))
+	if resp.StatusCode == http.StatusUnauthorized {
+		return req, resp, nil
 	}
-	return req, resp, nil
+	_ = resp.Body.Close()
+	e := v.challenged.Load() // a server may ask only for some of its methods
+	if e == nil {
+		e = l.unauthorized(resp)
+	}
+	switch {
+	case e.status == http.StatusUnauthorized, len(e.scopes()) > 0:
+		return req, &http.Response{StatusCode: e.status, Header: e.header, Body: http.NoBody}, nil
+	case e.status == http.StatusForbidden:
+		return nil, nil, errors.New("the server refuses access (403) and does not say that an authorization would change that")
+	}
+	return nil, nil, fmt.Errorf("the server asks for no authorization (it answers %s)", statusText(resp.StatusCode))
 }
 
 // flow configures go-sdk's authorization code handler: dynamic registration as a public client,

@@ -30,6 +30,21 @@ type authPeer struct {
 	issued  atomic.Int32
 	refresh atomic.Int32
 	lives   int // expires_in
+
+	noRefresh   bool   // it gives no refresh tokens
+	rotates     bool   // each refresh token is good for once
+	refreshable string // the refresh token that is accepted where they rotate
+	down        int    // the status of the token endpoint, where it is not 200
+	open        bool   // server/discover needs no token
+	lacking     string // the scope that calls lack
+	asked       string // the scope of the last authorization
+}
+
+// set changes the peer while it serves.
+func (a *authPeer) set(change func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change()
 }
 
 func newAuthPeer(t *testing.T) *authPeer {
@@ -41,8 +56,14 @@ func newAuthPeer(t *testing.T) *authPeer {
 	}
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
-		ok := a.good != "" && r.Header.Get("Authorization") == "Bearer "+a.good
+		ok := a.good != "" && r.Header.Get("Authorization") == "Bearer "+a.good || a.open && r.Header.Get("Mcp-Method") == "server/discover"
+		lacking := a.lacking
 		a.mu.Unlock()
+		if ok && lacking != "" && r.Header.Get("Mcp-Method") == "tools/call" {
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+lacking+`"`)
+			w.WriteHeader(403)
+			return
+		}
 		if !ok {
 			w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+a.URL+`/.well-known/oauth-protected-resource/mcp"`)
 			w.WriteHeader(401)
@@ -67,6 +88,7 @@ func newAuthPeer(t *testing.T) *authPeer {
 	})
 	mux.HandleFunc("/authorize", func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
+		a.set(func() { a.asked = q.Get("scope") })
 		to, _ := url.Parse(q.Get("redirect_uri"))
 		back := url.Values{"state": {q.Get("state")}}
 		if q.Get("deny") != "" {
@@ -79,8 +101,20 @@ func newAuthPeer(t *testing.T) *authPeer {
 	})
 	mux.HandleFunc("/token", func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
+		a.mu.Lock()
+		down, spent := a.down, a.rotates && r.PostForm.Get("refresh_token") != a.refreshable
+		a.mu.Unlock()
+		if down != 0 {
+			w.WriteHeader(down)
+			return
+		}
 		if r.PostForm.Get("grant_type") == "refresh_token" {
 			a.refresh.Add(1)
+			if spent {
+				w.WriteHeader(400)
+				js(w, map[string]any{"error": "invalid_grant"})
+				return
+			}
 		} else if r.PostForm.Get("code") != "code-1" || r.PostForm.Get("code_verifier") == "" {
 			w.WriteHeader(400)
 			js(w, map[string]any{"error": "invalid_grant"})
@@ -88,9 +122,13 @@ func newAuthPeer(t *testing.T) *authPeer {
 		}
 		a.mu.Lock()
 		a.good = fmt.Sprintf("TOKEN-%d-SECRET", a.issued.Add(1))
-		tok := a.good
+		out := map[string]any{"access_token": a.good, "token_type": "Bearer", "expires_in": a.lives}
+		if !a.noRefresh {
+			a.refreshable = fmt.Sprintf("REFRESH-%d-SECRET", a.issued.Load())
+			out["refresh_token"] = a.refreshable
+		}
 		a.mu.Unlock()
-		js(w, map[string]any{"access_token": tok, "token_type": "Bearer", "expires_in": a.lives, "refresh_token": "REFRESH-SECRET"})
+		js(w, out)
 	})
 	a.Server = httptest.NewServer(mux)
 	t.Cleanup(a.Close)
@@ -191,7 +229,9 @@ func TestAuthorize(t *testing.T) {
 	a.good = "other"
 	a.mu.Unlock()
 	_, err = callT(t, m, `{}`, Handlers{})
-	wantCode(t, err, CodeServerError)
+	if e := wantCode(t, err, CodeServerError); !strings.Contains(e.Message, "askback authorize s") {
+		t.Fatal(e)
+	}
 	if a.issued.Load() != 2 {
 		t.Fatal("a call started an authorization")
 	}
@@ -202,6 +242,170 @@ func TestAuthorize(t *testing.T) {
 	if data, _ = os.ReadFile(file); bytes.Contains(data, []byte("SECRET")) {
 		t.Fatalf("%s", data)
 	}
+}
+
+// authorized is a server with tokens in file, and its peer.
+func authorized(t *testing.T, change func(*authPeer)) (a *authPeer, opt Options, cfg config.Server) {
+	t.Helper()
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	a = newAuthPeer(t)
+	change(a)
+	opt = Options{TokenFile: filepath.Join(t.TempDir(), "oauth.json")}
+	cfg = config.Server{Name: "s", Transport: config.HTTP, URL: a.URL + "/mcp"}
+	m := startServers(t, opt, cfg)
+	_ = m.Wait(t.Context(), "s")
+	if err := m.Authorize(t.Context(), "s", browser(as)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "ready", func() bool { st, _ := m.Server("s"); return st.State == StateReady })
+	m.Close()
+	return a, opt, cfg
+}
+
+// expire makes the kept token one of yesterday.
+func expire(t *testing.T, opt Options, cfg config.Server) {
+	t.Helper()
+	s := newAuthStore(opt.TokenFile)
+	g, err := s.load(cfg.URL)
+	if err != nil || g == nil {
+		t.Fatal(g, err)
+	}
+	g.Token.Expiry = g.Token.Expiry.AddDate(0, 0, -1)
+	if err := s.save(cfg.URL, g); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRenewal: a token is renewed when it can be, and the person is asked when it cannot.
+func TestRenewal(t *testing.T) {
+	status := func(t *testing.T, opt Options, cfg config.Server) ServerStatus {
+		m := startServers(t, opt, cfg)
+		_ = m.Wait(t.Context(), "s")
+		st, _ := m.Server("s")
+		m.Close()
+		return st
+	}
+	t.Run("nothing to renew it with", func(t *testing.T) {
+		_, opt, cfg := authorized(t, func(a *authPeer) { a.noRefresh = true })
+		expire(t, opt, cfg)
+		if st := status(t, opt, cfg); !st.NeedsAuth || !strings.Contains(st.Reason, "expired") || !strings.Contains(st.Reason, "askback authorize s") {
+			t.Fatalf("%+v", st)
+		}
+	})
+	t.Run("the authorization server is down", func(t *testing.T) {
+		a, opt, cfg := authorized(t, func(*authPeer) {})
+		expire(t, opt, cfg)
+		a.set(func() { a.down = 503 })
+		if st := status(t, opt, cfg); st.NeedsAuth || !strings.Contains(st.Reason, "503") || st.Retry.IsZero() {
+			t.Fatalf("%+v", st)
+		}
+		a.set(func() { a.down = 0 })
+		if st := status(t, opt, cfg); st.State != StateReady {
+			t.Fatalf("%+v", st)
+		}
+	})
+	t.Run("the renewal is refused", func(t *testing.T) {
+		a, opt, cfg := authorized(t, func(*authPeer) {})
+		expire(t, opt, cfg)
+		a.set(func() { a.down = 400 })
+		if st := status(t, opt, cfg); !st.NeedsAuth || !strings.Contains(st.Reason, "askback authorize s") {
+			t.Fatalf("%+v", st)
+		}
+	})
+	t.Run("refused before its time", func(t *testing.T) {
+		a, opt, cfg := authorized(t, func(a *authPeer) { a.lives = 0 }) // and no time is given
+		a.set(func() { a.good = "other" })
+		if st := status(t, opt, cfg); st.State != StateReady || a.refresh.Load() != 1 {
+			t.Fatalf("%+v", st)
+		}
+		a.set(func() { a.good, a.noRefresh = "other", true })
+		opt.TokenFile += ".none"
+		if st := status(t, opt, cfg); !st.NeedsAuth || a.refresh.Load() != 1 {
+			t.Fatalf("%+v", st)
+		}
+	})
+	t.Run("another process was first", func(t *testing.T) {
+		a, opt, cfg := authorized(t, func(a *authPeer) { a.rotates = true })
+		expire(t, opt, cfg)
+		ours, theirs := newAuthStore(opt.TokenFile), newAuthStore(opt.TokenFile)
+		h, g := ours.handler(cfg), theirs.handler(cfg)
+		for range 2 {
+			for _, h := range []keptAuth{h.(keptAuth), g.(keptAuth)} {
+				if tok, err := h.src.Token(); err != nil || tok.AccessToken != "TOKEN-2-SECRET" {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n := a.refresh.Load(); n != 2 { // one of them in vain
+			t.Fatal(n)
+		}
+	})
+	t.Run("forgotten meanwhile", func(t *testing.T) {
+		_, opt, cfg := authorized(t, func(*authPeer) {})
+		expire(t, opt, cfg)
+		s := newAuthStore(opt.TokenFile)
+		h := s.handler(cfg).(keptAuth)
+		if err := s.forget(cfg.URL); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = h.src.Token()
+		if data, _ := os.ReadFile(opt.TokenFile); bytes.Contains(data, []byte("SECRET")) {
+			t.Fatalf("a forgotten authorization came back: %s", data)
+		}
+	})
+}
+
+// TestAuthorizeLater: a server may ask for authorization, or for more of it, not at once.
+func TestAuthorizeLater(t *testing.T) {
+	t.Run("for its tools", func(t *testing.T) {
+		authorized(t, func(a *authPeer) { a.open = true })
+	})
+	t.Run("for one call", func(t *testing.T) {
+		a, opt, cfg := authorized(t, func(*authPeer) {})
+		m := startServers(t, opt, cfg)
+		waitReady(t, m, "s")
+		a.set(func() { a.lacking = "tools:deploy" })
+		_, err := callT(t, m, `{}`, Handlers{})
+		if e := wantCode(t, err, CodeServerError); !strings.Contains(e.Message, "scope tools:deploy") {
+			t.Fatal(e)
+		}
+		if err := m.Authorize(t.Context(), "s", browser(as)); err != nil {
+			t.Fatal(err)
+		}
+		a.set(func() {
+			if a.asked != "tools:deploy" {
+				t.Errorf("asked for %q", a.asked)
+			}
+			a.lacking = "tools:undo"
+		})
+		waitReady(t, m, "s")
+		if _, err := callT(t, m, `{}`, Handlers{}); err == nil {
+			t.Fatal("not refused")
+		}
+		if err := m.Authorize(t.Context(), "s", browser(as)); err != nil {
+			t.Fatal(err)
+		}
+		a.set(func() {
+			if a.asked != "tools:deploy tools:undo" {
+				t.Errorf("asked for %q: what was given before is lost", a.asked)
+			}
+		})
+	})
+	t.Run("not at all", func(t *testing.T) {
+		p := newPeer().handle("tools/list", func(r *preq) { r.http(403, "", "") })
+		m, _ := tryManage(t, "json", p, Options{}, func(*config.Server) {})
+		if err := m.Authorize(t.Context(), "s", browser(as)); err == nil || !strings.Contains(err.Error(), "403") {
+			t.Fatal(err)
+		}
+	})
+	t.Run("a header of the configuration", func(t *testing.T) {
+		a := newAuthPeer(t)
+		m := startServers(t, Options{}, config.Server{Name: "s", Transport: config.HTTP, URL: a.URL + "/mcp", Headers: []config.Pair{{Name: "authorization", Value: "Bearer SECRET"}}})
+		_ = m.Wait(t.Context(), "s")
+		if st, _ := m.Server("s"); !strings.Contains(st.Reason, "Authorization header of the configuration") || strings.Contains(st.Reason, "SECRET") {
+			t.Fatalf("%+v", st)
+		}
+	})
 }
 
 func TestTokenFileOfOthers(t *testing.T) {

@@ -300,6 +300,8 @@ func TestEraHTTP(t *testing.T) {
 		{name: "400 legacy error", status: 400, typ: "application/json", body: errBody(-32000, ""), era: EraLegacy},
 		{name: "400 header mismatch", status: 400, typ: "application/json", body: errBody(-32020, ""), era: EraModern},
 		{name: "400 missing capability", status: 400, typ: "application/json", body: errBody(-32021, ""), era: EraModern},
+		{name: "200 error without id", status: 200, typ: "application/json", body: errBody(-32600, ""), era: EraLegacy},
+		{name: "400 lists no versions", status: 400, typ: "application/json", body: errBody(-32022, ""), says: "none that it names"},
 		{name: "400 lists legacy", status: 400, typ: "application/json", body: errBody(-32022, `{"supported":["2025-11-25"]}`), era: EraLegacy},
 		{name: "400 lists nothing of ours", status: 400, typ: "application/json", body: errBody(-32022, `{"supported":["2031-01-01"]}`), says: "2031-01-01"},
 		{name: "401", status: 401, typ: "text/plain", body: "no", says: "authorization", auth: true},
@@ -340,6 +342,17 @@ func TestEraHTTP(t *testing.T) {
 			}
 		})
 	}
+	t.Run("silent", func(t *testing.T) {
+		p := newPeer().handle("server/discover", func(r *preq) { r.silent() })
+		began := time.Now()
+		m, err := tryManage(t, "json", p, Options{}, func(s *config.Server) { s.Timeout = 200 * time.Millisecond })
+		if d := time.Since(began); err == nil || d > 5*time.Second {
+			t.Fatal(err, d, "the entry's timeout does not count")
+		}
+		if st, _ := m.Server("s"); len(p.by("initialize")) != 0 || !strings.Contains(st.Reason, "does not answer") {
+			t.Fatal("silence changed the era", st.Reason)
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		m := startServers(t, Options{}, config.Server{Name: "s", Transport: config.HTTP, URL: "http://127.0.0.1:1/"})
 		if err := m.Wait(t.Context(), "s"); err == nil || !strings.Contains(err.Error(), "cannot be reached") {

@@ -3,7 +3,9 @@ package mcpmgr
 import (
 	"context"
 	"errors"
+	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"askback/mcpmgr/config"
@@ -35,6 +37,8 @@ type server struct {
 	again  chan struct{} // the user wants it connected anew
 
 	leaving sync.WaitGroup // connections that are being closed; run waits for them
+
+	challenged atomic.Pointer[errAuth] // the last 401 or 403
 
 	lastEra Era // of an HTTP origin; run's own
 	lastWhy string
@@ -85,8 +89,17 @@ func (v *server) run() {
 	v.set(StateFailed, "closed", false, time.Time{}, nil)
 }
 
-// connect makes one attempt, up to a session that is ready.
+// connect makes one attempt, up to a session that is ready. A token that is refused before its time
+// is renewed, where that can be done without a person, and the attempt made once more.
 func (v *server) connect() (*dialed, error) {
+	d, err := v.attempt()
+	if e, ok := errors.AsType[*errAuth](err); ok && e.kept && e.status == http.StatusUnauthorized && v.mgr.auths.renew(v.cfg) {
+		return v.attempt()
+	}
+	return d, err
+}
+
+func (v *server) attempt() (*dialed, error) {
 	var d *dialed
 	var err error
 	if v.cfg.Transport == config.HTTP {
@@ -237,10 +250,17 @@ func (v *server) health(s *session) {
 		method = "ping"
 	}
 	_, err := s.rpc(v.ctx, method, "", nil, healthTime)
-	if err == nil || isRPC(err) {
+	if err == nil || isRPC(err) && !s.forgotten(err) {
 		return
 	}
 	s.end(&endCause{kind: endLost, msg: describe(err)})
+}
+
+// forgotten reports whether err may be how a legacy HTTP server says that it does not know the
+// session: by the protocol that is a 404 (errSessionGone), but many answer 400 with an error.
+func (s *session) forgotten(err error) bool {
+	e, ok := errors.AsType[*rpcStatus](err)
+	return ok && !s.modern() && s.http.hasSession() && e.status >= 400 && e.status < 500 && e.err.Code != -32601
 }
 
 // set publishes a state. A state that is not connecting wakes those who wait for one.

@@ -261,7 +261,7 @@ func (s *session) initialize(ctx context.Context, version string) error {
 		s.http.setLegacy(got)
 	}
 	err = s.link.notify(ctx, "notifications/initialized", nil)
-	if _, refused := errors.AsType[*errStatus](err); refused {
+	if _, refused := errors.AsType[*errStatus](err); refused || errors.Is(err, errNoteTime) {
 		s.log.Info("the server does not take notifications/initialized", "server", s.server, "why", err.Error())
 		return nil
 	}

@@ -50,8 +50,7 @@ func (a *authStore) handler(cfg config.Server) auth.OAuthHandler {
 	if err != nil || g == nil {
 		return nil
 	}
-	ctx := context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: authPage, Transport: cappedTransport{http.DefaultTransport}})
-	return keptAuth{a.source(ctx, cfg.URL, g)}
+	return keptAuth{a.source(renewing(), cfg.URL, g)}
 }
 
 // keptAuth is an OAuthHandler that can only use what it has.
@@ -65,31 +64,79 @@ func (k keptAuth) Authorize(context.Context, *http.Request, *http.Response) erro
 
 // source renews tokens when they expire, and keeps the new ones.
 func (a *authStore) source(ctx context.Context, endpoint string, g *grant) oauth2.TokenSource {
-	cfg := &oauth2.Config{ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
-		Endpoint: oauth2.Endpoint{TokenURL: g.TokenURL, AuthStyle: g.AuthStyle}}
-	return &keeper{a: a, endpoint: endpoint, g: *g, src: cfg.TokenSource(ctx, g.Token)}
+	k := &keeper{a: a, ctx: ctx, endpoint: endpoint}
+	k.use(g)
+	return k
+}
+
+// renew gets a new token for a server that refuses the kept one before its time, and reports
+// whether there is one.
+func (a *authStore) renew(cfg config.Server) bool {
+	g, err := a.load(cfg.URL)
+	if err != nil || g == nil || g.Token.RefreshToken == "" {
+		return false
+	}
+	old := *g.Token
+	old.Expiry = time.Unix(1, 0)
+	_, err = a.source(renewing(), cfg.URL, g.with(&old)).Token()
+	return err == nil
+}
+
+// renewing is the context of requests to authorization servers that renew a token.
+func renewing() context.Context {
+	return context.WithValue(context.Background(), oauth2.HTTPClient, &http.Client{Timeout: authPage, Transport: cappedTransport{http.DefaultTransport}})
+}
+
+// with is the grant with another token.
+func (g *grant) with(tok *oauth2.Token) *grant {
+	n := *g
+	n.Token = tok
+	return &n
 }
 
 type keeper struct {
 	a        *authStore
+	ctx      context.Context // for the requests that renew
 	endpoint string
-	src      oauth2.TokenSource
 
-	mu sync.Mutex
-	g  grant
+	mu  sync.Mutex
+	g   *grant
+	src oauth2.TokenSource
+}
+
+var errExpired = errors.New("the token has expired and there is none to renew it")
+
+func (k *keeper) use(g *grant) {
+	cfg := &oauth2.Config{ClientID: g.ClientID, ClientSecret: g.ClientSecret, Scopes: g.Scopes,
+		Endpoint: oauth2.Endpoint{TokenURL: g.TokenURL, AuthStyle: g.AuthStyle}}
+	k.g, k.src = g, cfg.TokenSource(k.ctx, g.Token)
 }
 
 func (k *keeper) Token() (*oauth2.Token, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	tok, err := k.renewed()
+	if err != nil { // another process may have been first, and then our refresh token is spent
+		if g, lerr := k.a.load(k.endpoint); lerr == nil && g != nil && g.Token.AccessToken != k.g.Token.AccessToken {
+			k.use(g)
+			tok, err = k.renewed()
+		}
+	}
+	return tok, err
+}
+
+// renewed returns the token, a new one where the old one has expired.
+func (k *keeper) renewed() (*oauth2.Token, error) {
+	if k.g.Token.RefreshToken == "" && !k.g.Token.Valid() {
+		return nil, errExpired
+	}
 	tok, err := k.src.Token()
 	if err != nil {
 		return nil, err
 	}
 	if tok.AccessToken != k.g.Token.AccessToken {
-		k.g.Token = tok
-		g := k.g
-		_ = k.a.save(k.endpoint, &g) // a token that cannot be kept still serves
+		k.g = k.g.with(tok)
+		_ = k.a.replace(k.endpoint, k.g) // a token that cannot be kept still serves
 	}
 	return tok, nil
 }
@@ -118,6 +165,15 @@ func (a *authStore) load(endpoint string) (*grant, error) {
 
 func (a *authStore) save(endpoint string, g *grant) error {
 	return a.update(func(all map[string]*grant) { all[endpoint] = g })
+}
+
+// replace keeps a renewed token, unless what it renews was forgotten meanwhile.
+func (a *authStore) replace(endpoint string, g *grant) error {
+	return a.update(func(all map[string]*grant) {
+		if all[endpoint] != nil {
+			all[endpoint] = g
+		}
+	})
 }
 
 func (a *authStore) forget(endpoint string) error {

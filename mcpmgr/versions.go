@@ -40,6 +40,9 @@ func chooseVersion(supported []string) (version string, era Era, ok bool) {
 // noCommonVersion names both lists, since one of the two programs has to be updated.
 func noCommonVersion(supported []string) error {
 	theirs := "none"
+	if supported == nil {
+		theirs = "none that it names"
+	}
 	if len(supported) > 0 {
 		if len(supported) > 16 {
 			supported = supported[:16]
