@@ -10,7 +10,10 @@ import (
 // id and text; "server:", "method:", "id:", "call:", "leg:" and "text:" look in one place, "sent" and "received" at
 // the direction, "error" for errors, and "round" for messages that bear inputRequests, inputResponses or a state. A
 // leading "-" turns a word round.
-type Filter struct{ words []word }
+type Filter struct {
+	words []word
+	among map[*Message]bool // if not nil, no others
+}
 
 type word struct {
 	not        bool
@@ -33,11 +36,31 @@ func ParseFilter(s string) Filter {
 	return f
 }
 
+// OfCalls is the Filter that lets through what belongs to the conversations.
+func OfCalls(cs ...*Conversation) Filter {
+	f := Filter{among: map[*Message]bool{}}
+	for _, c := range cs {
+		for _, l := range c.Legs {
+			f.among[l.Request], f.among[l.Reply] = true, true
+			for _, n := range l.Notes {
+				f.among[n] = true
+			}
+			for _, p := range l.Pushes {
+				f.among[p.Request], f.among[p.Answer] = true, true
+			}
+		}
+	}
+	return f
+}
+
 // Empty says whether the Filter lets everything through.
-func (f Filter) Empty() bool { return len(f.words) == 0 }
+func (f Filter) Empty() bool { return len(f.words) == 0 && f.among == nil }
 
 // Fits says whether a message passes.
 func (f Filter) Fits(m *Message) bool {
+	if f.among != nil && !f.among[m] {
+		return false
+	}
 	for _, w := range f.words {
 		if w.fits(m) == w.not {
 			return false

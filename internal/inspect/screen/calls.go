@@ -13,10 +13,13 @@ import (
 )
 
 // calls is the list of conversations, the newest last.
-type calls struct{ all []*inspect.Conversation }
+type calls struct {
+	all      []*inspect.Conversation
+	filtered bool
+}
 
 func (s *calls) gather(m *Model, filter string) int {
-	s.all = nil
+	s.all, s.filtered = nil, filter != ""
 	for _, c := range m.log.Conversations {
 		if matches(filter, c.Server+" "+c.Method+" "+c.Name+" "+m.stateOf(c)) {
 			s.all = append(s.all, c)
@@ -89,6 +92,13 @@ func outcome(r *inspect.Run) string {
 }
 
 func (s *calls) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
+	if k.String() == "E" {
+		f := inspect.ParseFilter("")
+		if s.filtered {
+			f = inspect.OfCalls(s.all...)
+		}
+		return m.export(f)
+	}
 	if i < 0 {
 		return nil
 	}
@@ -123,7 +133,7 @@ func callKey(k tea.KeyMsg, m *Model, c *inspect.Conversation) tea.Cmd {
 		}
 		m.notice = "this call waits for nothing"
 	case "E":
-		return m.export(inspect.ParseFilter(""))
+		return m.export(inspect.OfCalls(c))
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ var bindings = []binding{
 	{"messages", "d", "what a retry changes against the original"},
 	{"messages", "c", "copy, in a message"},
 	{"messages", "/, n", "search, in a message"},
-	{"calls, messages", "E", "export what the filter lets through as JSON lines"},
+	{"calls, messages", "E", "export what the filter lets through as JSON lines; in a call, its own"},
 	{"filter", "server: method: id: call: leg: text:", "look in one place"},
 	{"filter", "sent received error round", "directions, errors, rounds; - before a word turns it round"},
 	{"arguments", "ctrl+s", "review or call"},

@@ -9,26 +9,16 @@ import (
 type list struct{ at, n int }
 
 // key moves the cursor and says whether it was a movement.
-func (l *list) key(k string, page int) bool {
-	switch k {
-	case "up", "k":
-		l.at--
-	case "down", "j":
-		l.at++
-	case "pgup":
-		l.at -= page
-	case "pgdown":
-		l.at += page
-	case "home", "g":
-		l.at = 0
-	case "end", "G":
-		l.at = l.n - 1
-	default:
-		return false
+func (l *list) key(k string, page int) (moved bool) {
+	if name, ok := letters[k]; ok {
+		k = name
 	}
-	l.clamp(l.n)
-	return true
+	l.at, moved = kit.Step(k, l.at, l.n, page)
+	return moved
 }
+
+// letters are those of a pager, for lists without a filter.
+var letters = map[string]string{"k": "up", "j": "down", "g": "home", "G": "end"}
 
 // clamp keeps the cursor inside of n rows.
 func (l *list) clamp(n int) {

@@ -56,6 +56,46 @@ func TestExportFromTheScreen(t *testing.T) {
 	})
 }
 
+// Of the list of calls those that fit the filter are exported, of a call its own messages, a legacy server's requests
+// among them.
+func TestExportOfCalls(t *testing.T) {
+	for name, options := range map[string]func(*inspect.Options){"modern": nil, "legacy": legacy} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, demoServer, setup{w: 80, h: 24, options: options}, func(r *rig) {
+				exported := func() string {
+					time.Sleep(time.Second) // the name is the time
+					r.press("E")
+					r.wants("exported to")
+					files, _ := filepath.Glob(filepath.Join(r.m.opt.Folder, "*.jsonl"))
+					if len(files) != 1 {
+						t.Fatal(files)
+					}
+					b, err := os.ReadFile(files[0])
+					if err != nil || os.Remove(files[0]) != nil {
+						t.Fatal(err)
+					}
+					return string(b)
+				}
+				r.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "plain", Arguments: []byte("{}")})
+				r.settle()
+				r.tool("mrtr_confirm")
+				r.press("y", "s")
+				if got := exported(); strings.Count(got, "\n") != 4 || !strings.Contains(got, "mrtr_confirm") || strings.Contains(got, "plain") {
+					t.Errorf("of the call:\n%s", got)
+				}
+				r.press("5", "/", "plain", "enter")
+				if got := exported(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "plain") {
+					t.Errorf("of the calls that fit:\n%s", got)
+				}
+				r.press("esc")
+				if got := exported(); !strings.Contains(got, "tools/list") {
+					t.Errorf("of all:\n%s", got)
+				}
+			})
+		})
+	}
+}
+
 func TestSearchAndCopy(t *testing.T) {
 	bubble(t, demoServer, wide, func(r *rig) {
 		r.tool("mrtr_confirm")
