@@ -172,8 +172,12 @@ func plainHTTPError(err error) error {
 	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
-	if oe, ok := errors.AsType[*net.OpError](err); ok && oe.Op == "dial" {
+	oe, ok := errors.AsType[*net.OpError](err)
+	switch {
+	case ok && oe.Op == "dial":
 		return fmt.Errorf("the server cannot be reached: %w", oe.Err)
+	case ok && oe.Err != nil: // without the addresses of both ends
+		return oe.Err
 	}
 	return err
 }

@@ -82,7 +82,7 @@ func (l *httpLink) notify(ctx context.Context, method string, params json.RawMes
 	ctx, cancel := context.WithTimeoutCause(ctx, sideTime, errNoteTime)
 	defer cancel()
 	err := l.postOnly(ctx, nil, b.bytes())
-	if err != nil && context.Cause(ctx) == errNoteTime {
+	if cause := context.Cause(ctx); err != nil && (cause == errNoteTime || cause == errLegTimeout) {
 		return errNoteTime
 	}
 	return err
