@@ -99,6 +99,11 @@ func (d *dialer) dial(ctx context.Context) (*websocket.Conn, *heardConn, *Error)
 	if err != nil {
 		return nil, nil, d.dialError(ctx, err, res, conn != nil)
 	}
+	// The library takes up a compression that we never offer, and then counts a frame's limit before it is inflated.
+	if res.Header.Get("Sec-WebSocket-Extensions") != "" {
+		conn.Close()
+		return nil, nil, errorf(CodeNotAHost, "what answers at %s is not a Runtime Host: it uses a WebSocket extension that was not offered", d.endpoint.url)
+	}
 	return c, conn, nil
 }
 

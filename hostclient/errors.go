@@ -6,6 +6,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"askback/forms"
 	"askback/protocol"
 )
 
@@ -116,8 +117,9 @@ type RequestError struct {
 	Message   string // the Host's own words: not safe to show without the display projection
 }
 
+// Error is the refusal in one line that is safe to show.
 func (e *RequestError) Error() string {
-	return fmt.Sprintf("the Host refused %s (%s): %s", e.Operation, e.Code, e.Message)
+	return forms.Line(fmt.Sprintf("the Host refused %s (%s): %s", e.Operation, e.Code, e.Message))
 }
 
 // RefusalOf is the Host's code of the first *RequestError in err's chain, or "".

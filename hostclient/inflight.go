@@ -112,12 +112,20 @@ func (f *inflight) end(cause *Error) {
 	f.ended = notConnected(cause)
 	for id, c := range f.table {
 		delete(f.table, id)
-		c.settle(nil, &Error{Code: CodeRequestLost, Cause: cause,
-			Message: "the connection to the Host ended before it answered " + string(c.input.Operation())})
+		c.settle(nil, requestLost(c.input.Operation(), cause))
 	}
 	for f.line.Len() > 0 {
 		f.line.Remove(f.line.Front()).(*call).settle(nil, f.ended)
 	}
+}
+
+// requestLost says why the connection ended where that is more than that it did.
+func requestLost(op protocol.Operation, cause *Error) *Error {
+	message := "the connection to the Host ended before it answered " + string(op)
+	if cause.Code != CodeDropped && cause.Code != CodeClosed {
+		message += ": " + cause.Message
+	}
+	return &Error{Code: CodeRequestLost, Cause: cause, Message: message}
 }
 
 func notConnected(cause *Error) *Error {

@@ -1,6 +1,7 @@
 package hostclient_test
 
 import (
+	"bytes"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gorilla/websocket"
 
 	"askback/hostclient"
 	"askback/protocol"
@@ -92,6 +95,27 @@ func TestWhatIsNoHost(t *testing.T) {
 		if hostclient.CodeOf(err) != c.want || strings.Contains(err.Error(), token) {
 			t.Errorf("%s: %s %v", name, hostclient.CodeOf(err), err)
 		}
+	}
+}
+
+// TestUnofferedExtension: a Host that compresses unasked could send us more than a frame may hold.
+func TestUnofferedExtension(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Sec-WebSocket-Extensions", "permessage-deflate; server_no_context_takeover; client_no_context_takeover")
+		up := websocket.Upgrader{EnableCompression: true}
+		ws, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.Close()
+		ws.EnableWriteCompression(true)
+		ws.WriteMessage(websocket.TextMessage, bytes.Repeat([]byte(" "), 4*protocol.MaxFrameBytes))
+		ws.ReadMessage()
+	}))
+	defer srv.Close()
+	opts := hostclient.Options{URL: "ws" + strings.TrimPrefix(srv.URL, "http"), Token: func() (string, error) { return token, nil }}
+	if err := newView(t, opts).Ready(t.Context()); hostclient.CodeOf(err) != hostclient.CodeNotAHost || !strings.Contains(err.Error(), "extension") {
+		t.Errorf("%s %v", hostclient.CodeOf(err), err)
 	}
 }
 

@@ -7,8 +7,24 @@ import (
 	"askback/protocol"
 )
 
-// maxListings is how often a listing is started over when it changes while it is read.
-const maxListings = 8
+const (
+	// maxListings is how often a listing is started over when it changes while it is read.
+	maxListings = 8
+	// maxListed is how many items a listing may have, so that one which never ends does: a Host that gives the same
+	// page again and again.
+	maxListed = 50_000
+)
+
+// listed checks a page that further ones follow.
+func listed(what string, items, page int) *Error {
+	switch {
+	case page == 0:
+		return violation("the Host sent an empty page of %s that is not the last", what)
+	case items > maxListed:
+		return violation("the Host lists more than %d %s", maxListed, what)
+	}
+	return nil
+}
 
 // Do asks for any operation. A Host that says host_not_ready is polled and asked again.
 func (v *View) Do(ctx context.Context, in protocol.Input) (protocol.Result, error) {
@@ -70,8 +86,8 @@ func (v *View) listSessions(ctx context.Context) (all []protocol.SessionItem, wh
 		if r.NextCursor == nil {
 			return all, true, nil
 		}
-		if len(r.Sessions) == 0 {
-			return nil, false, violation("the Host sent an empty page of sessions that is not the last")
+		if bad := listed("sessions", len(all), len(r.Sessions)); bad != nil {
+			return nil, false, bad
 		}
 		in = &protocol.SessionCatalogQueryInput{Kind: protocol.QueryListContinue, Revision: r.Revision, Cursor: *r.NextCursor}
 	}
@@ -134,8 +150,8 @@ func (v *View) Projects(ctx context.Context) ([]protocol.ProjectItem, error) {
 		if r.NextCursor == nil {
 			return all, nil
 		}
-		if len(r.Items) == 0 {
-			return nil, violation("the Host sent an empty page of projects that is not the last")
+		if bad := listed("projects", len(all), len(r.Items)); bad != nil {
+			return nil, bad
 		}
 		in = &protocol.ProjectCatalogQueryInput{Kind: protocol.QueryListContinue, View: protocol.ViewSummary, Revision: r.Revision, Cursor: *r.NextCursor}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"askback/forms"
 	"askback/hostclient"
 	"askback/protocol"
 )
@@ -153,6 +155,36 @@ func TestErrorCodes(t *testing.T) {
 	})
 }
 
+// TestHostsWordsAreSafe: what the Host says in an error is shown in a terminal.
+func TestHostsWordsAreSafe(t *testing.T) {
+	const words = "no\x1b]0;title\x07\nway\u202e"
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p := ready(t, h)
+		done := get(v, "s")
+		in, id := request[*protocol.SessionCatalogQueryInput](p)
+		p.send(&protocol.Response{RequestID: id, Operation: in.Operation(), Error: &protocol.Error{Code: protocol.CodeInternalFailure, Message: words}})
+		if err := <-done; err.Error() != forms.Line(err.Error()) || !strings.Contains(err.Error(), `no\x1b]0;title\x07 way\u{202e}`) {
+			t.Errorf("%q", err)
+		}
+	})
+	pins := hostclient.PinFile(filepath.Join(t.TempDir(), "hosts.json"))
+	for _, root := range []string{"a" + words, "b" + words} {
+		bubble(t, func(t *testing.T) {
+			h := newScripted(t)
+			h.root = root
+			opts := h.options()
+			opts.Pins = pins
+			v := newView(t, opts)
+			h.accepted()
+			c := await(t, v, func(c hostclient.Connection) bool { return c.State != hostclient.StateConnecting })
+			if changed := c.Cause != nil; changed != (root[0] == 'b') || changed && c.Cause.Message != forms.Line(c.Cause.Message) {
+				t.Errorf("%q", c.Cause)
+			}
+		})
+	}
+}
+
 // TestHostViolations: what a Host must not send ends the connection with a typed error, a close frame and no answer.
 func TestHostViolations(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -181,7 +213,7 @@ func TestHostViolations(t *testing.T) {
 				request[*protocol.SessionCatalogQueryInput](p)
 				p.raw(c.text)
 				err := <-done
-				if hostclient.CodeOf(err) != hostclient.CodeRequestLost {
+				if hostclient.CodeOf(err) != hostclient.CodeRequestLost || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("the request in flight: %v", err)
 				}
 				got := await(t, v, state(hostclient.StateWaiting)).Cause
@@ -295,6 +327,41 @@ func TestListings(t *testing.T) {
 		}
 		if got.err != nil || strings.Join(ids, "") != "bcd" {
 			t.Errorf("got %v, %v", ids, got.err)
+		}
+	})
+}
+
+// TestEndlessListing: a Host that gives the same page for ever does not hold the caller for ever.
+func TestEndlessListing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p := ready(t, h)
+		done := make(chan error, 1)
+		go func() {
+			_, err := v.Sessions(t.Context())
+			done <- err
+		}()
+		cursor := "c"
+		r := &protocol.SessionCatalogQueryResult{Kind: protocol.KindPage, Revision: "rev", NextCursor: &cursor}
+		for range protocol.MaxCatalogItems {
+			r.Sessions = append(r.Sessions, *item("s"))
+		}
+		for {
+			select {
+			case err := <-done:
+				if hostclient.CodeOf(err) != hostclient.CodeProtocol || !strings.Contains(err.Error(), "sessions") {
+					t.Errorf("%v", err)
+				}
+				return
+			default:
+			}
+			if m, ok := p.next(time.Second); ok {
+				f, err := protocol.DecodeClientFrame(m.data, protocol.Dialect81)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.answer(f.(*protocol.Request).RequestID, protocol.OpSessionCatalogQuery, r)
+			}
 		}
 	})
 }
