@@ -13,13 +13,13 @@ import (
 const (
 	mostSteps  = 1 << 20 // schemas held against values, for any value
 	stepsANode = 4       // the same for each value within a large one
-	mostNested = 1 << 16 // calls within calls
+	mostNested = 1 << 11 // calls within calls; each costs all that are around it
 )
 
 // affordable reports whether validating v takes a bounded number of steps. It
 // follows the compiled schema as the library does, without its shortcuts.
 func affordable(s *jsonschema.Schema, v any) bool {
-	c := &stepCounter{left: max(mostSteps, stepsANode*nodes(v))}
+	c := &stepCounter{left: max(mostSteps, stepsANode*nodes(v)), lists: map[*jsonschema.Schema]int{}}
 	return c.walk(s, v, nil, 0)
 }
 
@@ -39,7 +39,53 @@ func nodes(v any) int {
 	return n
 }
 
-type stepCounter struct{ left int }
+type stepCounter struct {
+	left  int
+	lists map[*jsonschema.Schema]int // steps for the lists of a schema
+}
+
+// itself is the steps that s takes at v without any other schema.
+func (c *stepCounter) itself(s *jsonschema.Schema, v any) int {
+	n := 1 + c.listSteps(s)
+	switch v := v.(type) {
+	case string:
+		const aStep = 256 // bytes
+		if n += len(v) / aStep; s.Pattern != nil {
+			n += steps(s.Pattern, v)
+		}
+	case []any:
+		if s.UniqueItems {
+			n += nodes(v) / stepsANode
+		}
+	}
+	return n
+}
+
+// listSteps is the steps for going through the lists of s.
+func (c *stepCounter) listSteps(s *jsonschema.Schema) int {
+	n, ok := c.lists[s]
+	if ok {
+		return n
+	}
+	n = len(s.Required) + len(s.Dependencies) + len(s.DependentSchemas)
+	for _, dep := range s.Dependencies {
+		if names, ok := dep.([]string); ok {
+			n += len(names)
+		}
+	}
+	for _, names := range s.DependentRequired {
+		n += 1 + len(names)
+	}
+	if s.Enum != nil {
+		n += nodes(s.Enum.Values)
+	}
+	if s.Const != nil {
+		n += nodes(*s.Const)
+	}
+	const aStep = 16 // entries
+	c.lists[s] = n / aStep
+	return n / aStep
+}
 
 // held is the schemas that led to this one at the same value.
 type held struct {
@@ -59,7 +105,7 @@ func (h *held) has(s *jsonschema.Schema) bool {
 // walk counts holding v to s and to all that follows from it; false when that
 // is too much.
 func (c *stepCounter) walk(s *jsonschema.Schema, v any, by *held, depth int) bool {
-	if c.left--; c.left < 0 || depth > mostNested {
+	if c.left -= c.itself(s, v); c.left < 0 || depth > mostNested {
 		return false
 	}
 	if s.Bool != nil || by.has(s) || !typeFits(s, v) {
@@ -71,12 +117,12 @@ func (c *stepCounter) walk(s *jsonschema.Schema, v any, by *held, depth int) boo
 			return false
 		}
 	}
-	for sub, member := range within(s, v) {
+	for sub, member := range c.within(s, v) {
 		if !c.walk(sub, member, nil, depth+1) {
 			return false
 		}
 	}
-	return true
+	return c.left >= 0
 }
 
 // typeBits are the types that a value may count as.
@@ -151,15 +197,18 @@ func has(obj map[string]any, name string) bool {
 }
 
 // within are the schemas that s holds the members or items of v to.
-func within(s *jsonschema.Schema, v any) iter.Seq2[*jsonschema.Schema, any] {
+func (c *stepCounter) within(s *jsonschema.Schema, v any) iter.Seq2[*jsonschema.Schema, any] {
 	return func(yield func(*jsonschema.Schema, any) bool) {
 		switch v := v.(type) {
 		case map[string]any:
 			for name, m := range v {
-				for _, sub := range ofMember(s, name) {
+				for _, sub := range c.ofMember(s, name) {
 					if !yield(sub, m) {
 						return
 					}
+				}
+				if c.left < 0 {
+					return
 				}
 				if s.PropertyNames != nil && !yield(s.PropertyNames, name) {
 					return
@@ -178,11 +227,14 @@ func within(s *jsonschema.Schema, v any) iter.Seq2[*jsonschema.Schema, any] {
 }
 
 // ofMember are the schemas for the member named name.
-func ofMember(s *jsonschema.Schema, name string) (subs []*jsonschema.Schema) {
+func (c *stepCounter) ofMember(s *jsonschema.Schema, name string) (subs []*jsonschema.Schema) {
 	if sub, ok := s.Properties[name]; ok {
 		subs = append(subs, sub)
 	}
 	for re, sub := range s.PatternProperties {
+		if c.left -= steps(re, name); c.left < 0 {
+			return nil
+		}
 		if re.MatchString(name) {
 			subs = append(subs, sub)
 		}

@@ -3,7 +3,7 @@
 //
 // A schema is compiled when it is first needed. What cannot be compiled is not
 // checked: a schema with a remote $ref (nothing is ever fetched), an unknown
-// dialect's keywords, a pattern that is no RE2 expression. Unchecked says what
+// dialect's keywords, a pattern that is no RE2 expression or is too large. Unchecked says what
 // that is, for a log or a panel; Check then lets everything through that the
 // rest of the schema does.
 package jsonschema
@@ -12,7 +12,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"sync"
 
@@ -84,7 +83,17 @@ func (noLoader) Load(string) (any, error) { return nil, errRemote }
 
 func (s *Schema) compile() {
 	s.once.Do(func() {
-		compiled, err := s.build()
+		var ps patterns
+		built := false
+		compiled, err := s.build(func(p string) (jsonschema.Regexp, error) {
+			if built {
+				// The format "regex" asks for a value, whose text is for no note.
+				return anything(p), nil
+			}
+			return ps.compile(p), nil
+		})
+		built = true
+		s.unchecked = ps.unchecked()
 		if err != nil {
 			s.unchecked = append(s.unchecked, "the schema: "+err.Error())
 			return
@@ -93,7 +102,7 @@ func (s *Schema) compile() {
 	})
 }
 
-func (s *Schema) build() (*jsonschema.Schema, error) {
+func (s *Schema) build(engine jsonschema.RegexpEngine) (*jsonschema.Schema, error) {
 	if len(s.raw) > MaxBytes {
 		return nil, fmt.Errorf("it is larger than %d bytes", MaxBytes)
 	}
@@ -121,7 +130,7 @@ func (s *Schema) build() (*jsonschema.Schema, error) {
 	}
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(s.pattern)
+	c.UseRegexpEngine(engine)
 	if err := c.AddResource(location, doc); err != nil {
 		return nil, errors.New("it cannot be read")
 	}
@@ -154,23 +163,4 @@ func brief(err error) error {
 		return errors.New("it is not a valid schema")
 	}
 	return errors.New("it cannot be compiled")
-}
-
-// anything stands for a pattern that does not compile.
-type anything string
-
-func (anything) MatchString(string) bool { return true }
-func (a anything) String() string        { return string(a) }
-
-// pattern compiles one pattern, and notes it when it cannot.
-func (s *Schema) pattern(p string) (jsonschema.Regexp, error) {
-	re, err := regexp.Compile(p)
-	if err != nil {
-		// The compiler asks once for the metaschema's sake, and once for itself.
-		if note := fmt.Sprintf("the pattern %.200q", p); !slices.Contains(s.unchecked, note) {
-			s.unchecked = append(s.unchecked, note)
-		}
-		return anything(p), nil
-	}
-	return re, nil
 }
