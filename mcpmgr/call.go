@@ -77,6 +77,7 @@ type call struct {
 
 	id     uint64
 	states *states
+	noises int64 // of the session when the last leg was sent
 	legs   int
 	forms  int
 	rounds int

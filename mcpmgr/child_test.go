@@ -39,6 +39,9 @@ func init() {
 			os.Exit(3)
 		})
 	}
+	childPeers["garbled"] = func() *peer {
+		return newPeer().handle("tools/call", func(r *preq) { fmt.Println("INFO reply: {}") })
+	}
 	childPeers["reply and exit"] = func() *peer {
 		return newPeer().handle("tools/call", func(r *preq) { r.result(complete); os.Exit(0) })
 	}
@@ -251,6 +254,13 @@ func TestChild(t *testing.T) {
 			if _, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{}); err != nil {
 				t.Errorf("%s: %v", k, err)
 			}
+		}
+	})
+	t.Run("a garbled reply is shown", func(t *testing.T) {
+		m := startChildServer(t, "garbled", Options{LegTimeout: 200 * time.Millisecond})
+		_, err := callT(t, m, `{}`, Handlers{})
+		if e := wantCode(t, err, CodeTimeout); !strings.Contains(e.Message, "INFO reply") {
+			t.Fatal(e)
 		}
 	})
 	t.Run("an endless line", func(t *testing.T) {

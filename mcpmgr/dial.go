@@ -63,7 +63,10 @@ func (v *server) spawn(ctx context.Context) (*session, error) {
 	var m *mux
 	ready := make(chan struct{})
 	filter := newLineFilter(c, MaxMessage, func(line []byte, why error) {
-		s.log.Warn("a line of the server's output is no message", "server", s.server, "why", why.Error(), "line", v.noise(line))
+		text := v.noise(line)
+		s.log.Warn("a line of the server's output is no message", "server", s.server, "why", why.Error(), "line", text)
+		s.noise.Store(&text)
+		s.noises.Add(1)
 	}, func(id int64, why error) {
 		<-ready
 		m.failOne(id, why)
@@ -175,7 +178,7 @@ func (d *stdioDial) run(ctx context.Context) (*dialed, error) {
 		case <-quiet.C:
 			e = probeEvent{kind: sawQuiet}
 		case <-deadline.C:
-			e = probeEvent{kind: sawDeadline}
+			e = probeEvent{kind: sawDeadline, reason: d.noise()}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -204,6 +207,16 @@ func (d *stdioDial) run(ctx context.Context) (*dialed, error) {
 			}
 		}
 	}
+}
+
+// noise is what the children printed instead of an answer.
+func (d *stdioDial) noise() string {
+	for _, s := range d.children {
+		if s != nil && s.noises.Load() > 0 {
+			return s.printed()
+		}
+	}
+	return ""
 }
 
 // take hands over the child that won, with what was found out about it.

@@ -37,6 +37,7 @@ func (c *call) leg(ctx context.Context, last *round, responses json.RawMessage) 
 // send is one request: a new id, the original params, and of the round its answers and its state.
 func (c *call) send(ctx context.Context, last *round, responses json.RawMessage) (json.RawMessage, error) {
 	c.legs++
+	c.noises = c.s.noises.Load()
 	req := &request{id: c.s.ids.Add(1), method: c.method, name: c.name, modern: c.s.modern(), version: c.s.version,
 		call: c.id, leg: c.legs, states: c.states}
 	var b builder
@@ -197,6 +198,9 @@ func (c *call) ended(cause error, sent bool) *ToolCallError {
 		msg := "the server did not reply in time"
 		if c.method != "" {
 			msg = fmt.Sprintf("the server did not reply within %v", c.s.legTimeout)
+			if c.s.noises.Load() != c.noises { // its reply may have been there, garbled
+				msg += c.s.printed()
+			}
 		}
 		return &ToolCallError{Code: CodeTimeout, Message: msg, Uncertain: sent}
 	}

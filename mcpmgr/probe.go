@@ -133,7 +133,7 @@ func (p *probe) on(e probeEvent) []probeAction {
 		}
 	case sawDeadline:
 		if p.lastErr == nil {
-			p.lastErr = fmt.Errorf("the server did not answer within %d seconds", int(probeDeadline.Seconds()))
+			p.lastErr = fmt.Errorf("the server did not answer within %d seconds%s", int(probeDeadline.Seconds()), e.reason)
 		}
 		return p.fail(p.lastErr)
 	}

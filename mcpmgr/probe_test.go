@@ -94,6 +94,14 @@ func TestProbeMachine(t *testing.T) {
 	})
 }
 
+// TestSilenceWithNoise: a server that prints something else than answers is told from a silent one.
+func TestSilenceWithNoise(t *testing.T) {
+	a := newProbe("").on(probeEvent{kind: sawDeadline, reason: "; it printed x"})
+	if err := a[len(a)-1].err; err == nil || err.Error() != "the server did not answer within 60 seconds; it printed x" {
+		t.Fatal(err)
+	}
+}
+
 // stdioEra runs peers as the children of one server, in order, in a bubble of fake time.
 type stdioEra struct {
 	name     string

@@ -35,6 +35,8 @@ type session struct {
 	suspect    chan struct{} // HTTP: a request found nobody there
 	stale      chan struct{} // the tools may have changed
 	firstDone  chan struct{}
+	noises     atomic.Int64           // lines of a child's output that were no messages
+	noise      atomic.Pointer[string] // the last of them, as the log has it
 
 	era     atomic.Value // Era; set once, by the handshake
 	version string       // these are written by the handshake only, before anyone else looks
@@ -77,6 +79,11 @@ func (s *session) start(l link) {
 		case <-s.ctx.Done():
 		}
 	})
+}
+
+// printed says what a silent child's output holds instead; there was noise.
+func (s *session) printed() string {
+	return "; what it printed is no message of the protocol: " + *s.noise.Load()
 }
 
 // end ends the generation: its calls first, the connection later, by close.
