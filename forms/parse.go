@@ -270,12 +270,23 @@ func hiddenIn(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 		case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029,
-			isHidden(r) && strings.Contains(Block(s), fmt.Sprintf(`\u{%x}`, r)):
+			isHidden(r) && isEscaped(s, i):
 			return fmt.Sprintf("holds a hidden character (%s) after %s", characterName(r), characters(runes))
 		}
 		runes++
 	}
 	return ""
+}
+
+// isEscaped reports whether the projection escapes the character of s at i,
+// which is for one that may join two pictographs or choose how one is drawn.
+func isEscaped(s string, i int) bool {
+	end := i
+	for range 2 { // what follows decides, too
+		_, size := utf8.DecodeRuneInString(s[end:])
+		end += size
+	}
+	return strings.HasPrefix(Block(s[:end])[len(Block(s[:i])):], `\u{`)
 }
 
 // Remarks say what a person should know about a text value that is legal, and

@@ -157,16 +157,18 @@ func TestParseText(t *testing.T) {
 
 func TestRemarks(t *testing.T) {
 	for in, want := range map[string][]string{
-		"plain text":          nil,
-		"one\ntwo":            nil,
-		" a":                  {"begins with a blank"},
-		"a\u00a0":             {"ends with a blank"},
-		"a\n":                 {"ends with a line break"},
-		"pass\u200bword":      {"holds a hidden character (U+200B zero width space) after 4 characters"},
-		" \u202e\n":           {"holds a hidden character (U+202E right-to-left override) after 1 character", "begins with a blank", "ends with a line break"},
-		"👩\u200d🚀":            nil,
-		"a\u0301\u0301\u200d": {"holds a hidden character (U+200D zero width joiner) after 3 characters"},
-		"a\ue123":             {"holds a hidden character (U+E123) after 1 character"},
+		"plain text":           nil,
+		"one\ntwo":             nil,
+		" a":                   {"begins with a blank"},
+		"a\u00a0":              {"ends with a blank"},
+		"a\n":                  {"ends with a line break"},
+		"pass\u200bword":       {"holds a hidden character (U+200B zero width space) after 4 characters"},
+		" \u202e\n":            {"holds a hidden character (U+202E right-to-left override) after 1 character", "begins with a blank", "ends with a line break"},
+		"👩\u200d🚀":             nil,
+		"👩\u200d🚀\u200d\u200b": {"holds a hidden character (U+200D zero width joiner) after 3 characters"},
+		"☺\ufe0f a\ufe0f":      {"holds a hidden character (U+FE0F) after 4 characters"},
+		"a\u0301\u0301\u200d":  {"holds a hidden character (U+200D zero width joiner) after 3 characters"},
+		"a\ue123":              {"holds a hidden character (U+E123) after 1 character"},
 	} {
 		if got := Remarks(TextValue(in)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -174,6 +176,31 @@ func TestRemarks(t *testing.T) {
 	}
 	if Remarks(BoolValue(true)) != nil {
 		t.Error("a remark about a boolean")
+	}
+}
+
+// TestRemarksNameWhatIsEscaped: of joiners and selectors in any order, the one
+// that is named is the first that the projection escapes.
+func TestRemarksNameWhatIsEscaped(t *testing.T) {
+	parts := []string{"👩", "☺", "a", "\u200d", "\ufe0f", "🏽"}
+	for n := range 6 * 6 * 6 * 6 * 6 {
+		var s string
+		for range 5 {
+			s += parts[n%len(parts)]
+			n /= len(parts)
+		}
+		shown := Block(s)
+		kept := 0
+		for kept < len([]rune(s)) && []rune(s)[kept] == []rune(shown)[kept] {
+			kept++
+		}
+		want := ""
+		if shown != s {
+			want = "after " + characters(kept)
+		}
+		if got := hiddenIn(s); !strings.HasSuffix(got, want) || (got == "") != (want == "") {
+			t.Fatalf("%q: %q, want %q", s, got, want)
+		}
 	}
 }
 
