@@ -166,12 +166,13 @@ func TestExpand(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "plain": "plain", "${A}": "1", "x${A}y${A}": "x1y1", "$A": "$A", "$$": "$$", "${EMPTY}": "", "${EMPTY:-d}": "d", "${NO:-}": "", "${NO:-a b}": "a b",
 		"${A:-d}": "1", "${_x9}": "u", "${NO:-${}": "${", "a$": "a$",
+		"${NO:-${A}}": "1", "<${NO:-x${NOR:-${A}y}z}>${A}": "<x1yz>1", "${A:-${NO}}": "1", "${NO:-{}}": "{}",
 	} {
 		if got, err := Expand(in, e); err != nil || got != want {
 			t.Errorf("%q is %q, %v; want %q", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"${NO}", "${", "${}", "${A B}", "${:-x}", "${A"} {
+	for _, in := range []string{"${NO}", "${", "${}", "${A B}", "${:-x}", "${A", "${NO:-${NOR}}", "${NO:-${}}", strings.Repeat("${NO:-", 20) + "x" + strings.Repeat("}", 20)} {
 		if got, err := Expand(in, e); err == nil {
 			t.Errorf("%q is %q", in, got)
 		}
@@ -190,6 +191,29 @@ func TestDescribe(t *testing.T) {
 	s = Server{Name: "h", Transport: HTTP, URL: "https://x/", Headers: []Pair{{"K", "SECRET"}}}
 	if got := s.Describe(); got != "h: https://x/" {
 		t.Fatal(got)
+	}
+}
+
+// TestRelativeFile: a command beside its folder is found whatever the file is called by.
+func TestRelativeFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, sub := range map[string]string{"m.json": "sub", "./.mcp.json": "sub", "x/m.json": filepath.Join("x", "sub")} {
+		f := Parse(path, []byte(`{"mcpServers":{"s":{"command":"./run","cwd":"sub"}}}`), env())
+		if s := f.Servers[0]; s.Dir != filepath.Join(dir, sub) || s.Command != filepath.Join(dir, sub, "run") {
+			t.Errorf("%s: %q in %q", path, s.Command, s.Dir)
+		}
+	}
+}
+
+func TestNotText(t *testing.T) {
+	for _, text := range []string{"\xff\xfe{\x00}\x00", `{"mcpServers":{"s":{"command":"caf` + "\xe9" + `"}}}`} {
+		if f := Parse("c.json", []byte(text), env()); len(f.Errors) != 1 || f.Errors[0].Error() != "c.json: is not text in UTF-8" {
+			t.Errorf("%q: %v", text, f.Errors)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // MaxSize bounds a configuration file, in bytes.
@@ -58,6 +59,10 @@ func (p *parser) file(data []byte) {
 		return
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(data) {
+		p.fail("", "", "is not text in UTF-8")
+		return
+	}
 	top, err := object(data)
 	if err != nil {
 		p.fail("", "", "%s", position(data, err))
@@ -224,7 +229,7 @@ func (e *entry) finish() {
 		if e.Transport != Stdio {
 			e.fail("type", `"stdio" needs "command"`)
 		}
-	case "http", "streamable-http", "streamableHttp":
+	case "http", "streamable-http", "streamable_http", "streamableHttp":
 		if e.Transport != HTTP {
 			e.fail("type", "%q needs \"url\"", e.typ)
 		}
@@ -234,9 +239,13 @@ func (e *entry) finish() {
 }
 
 func (e *entry) folder() {
-	base := filepath.Dir(e.p.f.Path)
 	if e.Dir != "" && !filepath.IsAbs(e.Dir) {
-		e.Dir = filepath.Join(base, e.Dir)
+		dir, err := filepath.Abs(filepath.Join(filepath.Dir(e.p.f.Path), e.Dir)) // a command in it must not depend on where it is started
+		if err != nil {
+			e.fail("cwd", "has no absolute path: %v", err)
+			return
+		}
+		e.Dir = dir
 	}
 	if e.Dir != "" && strings.ContainsRune(e.Command, filepath.Separator) && !filepath.IsAbs(e.Command) {
 		e.Command = filepath.Join(e.Dir, e.Command)
