@@ -71,7 +71,7 @@ func (fd *Field) parseNumber(text string) (Value, *FieldError) {
 	case text == "":
 		return Value{}, fd.fault(RuleNumber, "is not a number; nothing was typed")
 	case plain != text && grammatical(plain):
-		return Value{}, fd.fault(RuleNumber, "is not a number; write it with the digits 0 to 9, a hyphen and a point as in %s", plain)
+		return Value{}, fd.fault(RuleNumber, "is not a number; write it as %s, with plain digits, minus and point", plain)
 	case strings.Count(text, ",") == 1 && grouped(text, ","):
 		return Value{}, fd.fault(RuleNumber, "is not a number; write %s, or %s where the comma parts the decimals", strip(text, ","), decimalComma(text))
 	case grammatical(decimalComma(text)):
@@ -111,7 +111,7 @@ func (fd *Field) parseInteger(text string) (Value, *FieldError) {
 	case text == "":
 		return Value{}, fd.fault(RuleNumber, "is not a whole number; nothing was typed")
 	case plain != text && isPlainInteger(plain):
-		return Value{}, fd.fault(RuleNumber, "is not a whole number; write it with the digits 0 to 9 and a hyphen as in %s", plain)
+		return Value{}, fd.fault(RuleNumber, "is not a whole number; write it as %s, with plain digits and minus", plain)
 	case grouped(text, ",."+separators):
 		return Value{}, fd.fault(RuleNumber, "is not a whole number; leave out the separators as in %s", strip(text, ",."+separators))
 	case strings.HasPrefix(text, "+"):
