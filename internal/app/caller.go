@@ -21,7 +21,7 @@ import (
 
 const (
 	stopTime = 10 * time.Second // to stop a Turn when the call is given up
-	rowTime  = 30 * time.Second // for the result's row after the Turn's end: it may be 24 MiB on a slow line
+	rowTime  = 30 * time.Second // for what is told after the Turn's end: the result's row may be 24 MiB on a slow line
 )
 
 // caller is one tool call from a script: its own session, one Turn of one /call line, and the forms that it asks.
@@ -51,6 +51,7 @@ type caller struct {
 type asking struct {
 	id     string
 	cancel context.CancelFunc
+	over   bool // it has ended without our answer, and that was told
 }
 
 type askedAnswer struct {
@@ -176,9 +177,12 @@ func (c *caller) call(ctx context.Context, tools *toolSide) (*callOutput, error)
 		c.asking.cancel()
 	}
 	if err != nil {
+		c.asking = nil
 		return nil, c.giveUp(ctx, events, err)
 	}
 	c.awaitRow(events)
+	// A form that another surface answered may be told after the Turn's end, which depends on that answer.
+	c.await(events, func() bool { return c.asking == nil || c.asking.over })
 	return c.outcome()
 }
 
@@ -274,8 +278,8 @@ func (c *caller) seeRows(ev hostclient.TranscriptRows) {
 
 // settled takes a form back that another surface answered, or that was closed.
 func (c *caller) settled(ev hostclient.InteractionSettled) {
-	if o, answered := ev.Interaction.Outcome.(*protocol.FormOutcome); answered && o.Result.Action != forms.ActionAccept {
-		c.refused = true
+	if !ev.Ours {
+		c.answeredElsewhere(ev.Interaction)
 	}
 	for i, in := range c.queue {
 		if in.InteractionID == ev.InteractionID {
@@ -285,7 +289,15 @@ func (c *caller) settled(ev hostclient.InteractionSettled) {
 	}
 	if c.asking != nil && c.asking.id == ev.InteractionID && !ev.Ours {
 		c.asking.cancel()
+		c.asking.over = true
 		fmt.Fprintf(c.g.env.stderr, "\n%s\n", settledSentence(ev.Interaction, ev.Gone))
+	}
+}
+
+// answeredElsewhere remembers what counts for the exit code of an answer that is not ours.
+func (c *caller) answeredElsewhere(in protocol.Interaction) {
+	if o, ok := in.Outcome.(*protocol.FormOutcome); ok && o.Result.Action != forms.ActionAccept {
+		c.refused = true
 	}
 }
 
@@ -332,7 +344,7 @@ func (c *caller) ask(ctx context.Context, in protocol.Interaction, req *protocol
 		c.lines = linemode.NewLines(c.g.env.stdin)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	c.asking = &asking{in.InteractionID, cancel}
+	c.asking = &asking{id: in.InteractionID, cancel: cancel}
 	ask := linemode.Request{Form: req.Form, Earlier: maps.Clone(c.earlier)}
 	go func() { // ends with the answer or with cancel; follow takes what it sends
 		r, err := c.lines.Ask(ctx, c.g.env.stderr, ask)
@@ -369,13 +381,14 @@ func (c *caller) remember(a askedAnswer) {
 
 // send gives an answer to the Host, once.
 func (c *caller) send(ctx context.Context, in protocol.Interaction, r forms.Result) error {
-	_, err := c.view.Answer(ctx, in.SessionID, in.InteractionID, &protocol.FormAnswer{Result: r})
+	stored, err := c.view.Answer(ctx, in.SessionID, in.InteractionID, &protocol.FormAnswer{Result: r})
 	switch {
 	case err == nil:
 		c.forms++
 		c.refused = c.refused || r.Action != forms.ActionAccept
 		return nil
 	case hostclient.CodeOf(err) == hostclient.CodeAlreadyResolved:
+		c.answeredElsewhere(stored)
 		fmt.Fprintln(c.g.env.stderr, "askback: the form was settled elsewhere in the meantime")
 		return nil
 	case ctx.Err() != nil:
@@ -411,15 +424,23 @@ func (c *caller) giveUp(ctx context.Context, events <-chan hostclient.Event, cau
 
 // awaitRow waits for the result's row, which may come after the Turn's end.
 func (c *caller) awaitRow(events <-chan hostclient.Event) {
+	c.await(events, func() bool { return c.row != nil || c.turn.Status == protocol.TurnFailed })
+}
+
+// await takes what comes after the Turn's end, until done.
+func (c *caller) await(events <-chan hostclient.Event, done func() bool) {
 	late := time.After(rowTime)
-	for c.row == nil && c.turn.Status != protocol.TurnFailed {
+	for !done() {
 		select {
 		case ev, ok := <-events:
 			if !ok {
 				return
 			}
-			if rows, ok := ev.(hostclient.TranscriptRows); ok {
-				c.seeRows(rows)
+			switch ev := ev.(type) {
+			case hostclient.TranscriptRows:
+				c.seeRows(ev)
+			case hostclient.InteractionSettled:
+				c.settled(ev)
 			}
 		case <-late:
 			return
