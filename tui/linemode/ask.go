@@ -156,24 +156,55 @@ func (a *asker) field(i int) (int, *decided, error) {
 		return i, nil, err
 	}
 	if strings.HasPrefix(s, ".") && !strings.HasPrefix(s, "..") {
-		return a.command(i, s)
+		return a.command(i, word(s))
+	}
+	if f.Spec.Kind != forms.KindString {
+		s = strings.TrimSpace(s) // no part of a number or of a choice
 	}
 	if s != "" {
 		if msg := set(f, strings.TrimPrefix(s, ".")); msg != "" {
-			a.say("! %s", msg)
-			return i, nil, nil
+			return a.again(i, msg)
 		}
 	}
 	return a.next(i)
 }
 
+// word is a command as it was meant: dictation and phones write capitals and blanks of their own.
+func word(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
+
 // next goes on unless the field is wrong.
 func (a *asker) next(i int) (int, *decided, error) {
 	if msg := a.draft.Fields[i].Wrong(); msg != "" {
-		a.say("! %s", forms.Line(msg))
-		return i, nil, nil
+		return a.again(i, msg)
 	}
 	return i + 1, nil, nil
+}
+
+// again says what is wrong, with the ways on, and asks the field again.
+func (a *asker) again(i int, wrong string) (int, *decided, error) {
+	a.say("! %s (%s)", forms.Line(wrong), waysOn(a.draft.Fields[i]))
+	return i, nil, nil
+}
+
+// waysOn are the commands that help with a field that is wrong.
+func waysOn(f *draft.Field) string {
+	var ways []string
+	if !f.Spec.Required {
+		ways = append(ways, ".skip leaves it out")
+	}
+	start := *f
+	start.Reset()
+	switch from := start.From(); {
+	case f.From() != draft.Person:
+	case from == draft.Default:
+		ways = append(ways, ".default goes back to the default")
+	case from == draft.Earlier:
+		ways = append(ways, ".default goes back to your last answer")
+	}
+	if len(ways) == 0 {
+		return ".decline or .dismiss ends the form"
+	}
+	return strings.Join(ways, ", ")
 }
 
 func need(f *draft.Field) string {
@@ -250,7 +281,7 @@ func (a *asker) confirm(i int, r forms.Result) (int, *decided, error) {
 	switch {
 	case err != nil:
 		return i, nil, err
-	case s == "yes":
+	case word(s) == "yes":
 		return i, &decided{r}, nil
 	}
 	a.say("Nothing is sent.")
@@ -279,7 +310,7 @@ func (a *asker) review() (int, *decided, error) {
 	if err != nil {
 		return last, nil, err
 	}
-	switch strings.TrimPrefix(s, ".") {
+	switch strings.TrimPrefix(word(s), ".") {
 	case "submit":
 		if len(wrong) > 0 {
 			a.say("! not yet: something is wrong")

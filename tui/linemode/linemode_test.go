@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -84,6 +85,9 @@ func TestAnswers(t *testing.T) {
 		{"dismiss", deploy, []string{"1", ".dismiss", "yes", ""}, `{"action":"cancel"}`},
 		{"decline, but no", deploy, []string{".decline", "y", "1", "1", "", "", "", "decline", "yes", ""}, `{"action":"decline"}`},
 		{"CRLF", deploy, []string{"1\r", "1\r", "\r", "\r", "\r", "submit\r", ""}, `{"action":"accept","values":{"confirm":true,"env":"stg","replicas":3}}`},
+		{"capitals and blanks", deploy, []string{" 1 ", "True ", ".Skip ", " 4 ", " ", " Submit ", ""}, `{"action":"accept","values":{"confirm":true,"env":"stg","replicas":4}}`},
+		{"blanks keep what is there", deploy, []string{"1", "false", " ", "  ", "", "submit", ""}, `{"action":"accept","values":{"confirm":false,"env":"stg","note":" ","replicas":3}}`},
+		{"a decline with a capital", deploy, []string{".Decline", "Yes ", ""}, `{"action":"decline"}`},
 		{"no fields", Request{Form: forms.Form{Message: "Go?", Requester: requester}}, []string{"yes", "submit", ""}, `{"action":"accept","values":{}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -170,6 +174,39 @@ func TestAskedAgain(t *testing.T) {
 	}
 	if !strings.Contains(out, "It starts from your last answers") || !strings.Contains(out, "production (your last answer)") {
 		t.Error(out)
+	}
+}
+
+// What is wrong is said with the way on: a wrong answer that could be left out holds nobody.
+func TestWrongNamesTheWayOn(t *testing.T) {
+	f := forms.Form{Message: "Go?", Requester: requester, Fields: []forms.Field{
+		{Kind: forms.KindInteger, Name: "n", Label: "N", Minimum: number("1")},
+		{Kind: forms.KindNumber, Name: "x", Label: "X", Default: forms.NumberValue(*number("1.5"))},
+		{Kind: forms.KindInteger, Name: "r", Label: "R", Required: true},
+		{Kind: forms.KindMultiSelect, Name: "m", Label: "M", MaxItems: ptr(1), Options: []forms.Option{{Value: "a", Label: "A"}, {Value: "b", Label: "B"}}},
+		{Kind: forms.KindString, Name: "d", Label: "D", Format: forms.FormatDate},
+		{Kind: forms.KindBoolean, Name: "b", Label: "B"},
+	}}
+	earlier := draft.Answers{}
+	earlier.Remember(f, forms.Values{"d": forms.TextValue("2026-01-02")})
+	for _, c := range []struct {
+		lines []string
+		says  string
+	}{
+		{[]string{"moon"}, "(.skip leaves it out)"},
+		{[]string{"0", ""}, "must be at least 1 (.skip leaves it out)"},
+		{[]string{"", "1,5"}, "(.skip leaves it out, .default goes back to the default)"},
+		{[]string{"", "", ".skip"}, "! needs a number (.decline or .dismiss ends the form)"},
+		{[]string{"", "", "1", "1 2"}, "(.skip leaves it out)"},
+		{[]string{"", "", "1", "9"}, "(.skip leaves it out)"},
+		{[]string{"", "", "1", "", "tomorrow"}, "(.skip leaves it out, .default goes back to your last answer)"},
+		{[]string{"", "", "1", "", "", "maybe"}, "(.skip leaves it out)"},
+	} {
+		_, out, _ := ask(t, Request{Form: f, Earlier: earlier}, append(c.lines, "")...)
+		i := strings.LastIndex(out, "! ")
+		if i < 0 || !strings.Contains(strings.SplitN(out[i:], "\n", 2)[0], c.says) {
+			t.Errorf("%q: no %q in\n%s", c.lines, c.says, out)
+		}
 	}
 }
 
@@ -267,11 +304,13 @@ func FuzzLines(f *testing.F) {
 		if errs := deployForm().Check(r); errs != nil {
 			t.Errorf("a wrong answer: %v", errs)
 		}
-		word := "yes\n"
+		said := "yes"
 		if r.Action == forms.ActionAccept {
-			word = "submit\n"
+			said = "submit"
 		}
-		if !strings.Contains(strings.ReplaceAll(in, "\r\n", "\n"), word) {
+		lines := strings.Split(in, "\n")
+		whole := lines[:len(lines)-1] // the last has no end
+		if !slices.ContainsFunc(whole, func(l string) bool { return strings.TrimPrefix(strings.ToLower(strings.TrimSpace(l)), ".") == said }) {
 			t.Errorf("%s without the word", r.Action)
 		}
 	})

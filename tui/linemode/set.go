@@ -29,9 +29,9 @@ func set(f *draft.Field, s string) string {
 
 func setBoolean(f *draft.Field, s string) string {
 	switch strings.ToLower(s) {
-	case "1", "y", "yes":
+	case "1", "y", "yes", "true":
 		f.Choose(draft.Yes)
-	case "2", "n", "no":
+	case "2", "n", "no", "false":
 		f.Choose(draft.No)
 	default:
 		return "write yes, no, or a number from 1 to 2"
