@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What no connection can come of ends the terminal UI before it begins; a Host that refuses us ends it in lines, where
-// nobody could try again.
+// What no connection can come of ends the terminal UI before it begins; a Host that refuses us, or was never there, ends
+// it in lines without a terminal, where nobody could try again or leave.
 func TestAttachThatCannotConnect(t *testing.T) {
 	w := newWorld(t)
 	refusing := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusUnauthorized) }))
@@ -26,6 +26,7 @@ func TestAttachThatCannotConnect(t *testing.T) {
 		"no token":         {[]string{"--host", at}, 2, "--token-file"},
 		"no token file":    {[]string{"--host", at, "--token-file", w.path("gone")}, 2, "does not exist"},
 		"no provider file": {[]string{"--host", at, "--token-file", token, "--provider-token-file", w.path("gone")}, 2, "does not exist"},
+		"nobody there":     {[]string{"--host", "ws://127.0.0.1:1", "--token-file", token}, 5, "cannot be reached"},
 		"a wrong token":    {[]string{"--host", at, "--token-file", token}, 5, "refused the token"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ func TestLinesFromAPipe(t *testing.T) {
 	}{
 		"answered":   {"/call demo/deploy " + deployArgs + "\n1\nyes\n\nsubmit\n/quit\n", 0, 2, []string{"accepted", "Deployed build-42 to staging."}},
 		"no form":    {"/call demo/plain\n/quit\n", 0, 1, []string{"demo/plain: done"}},
-		"SC-02 ends": {"/call demo/deploy " + deployArgs + "\n1\n", exitStopped, 1, []string{"A form, from:"}},
+		"SC-02 ends": {"/call demo/deploy " + deployArgs + "\n1\n", exitStopped, 1, []string{"A form, from:", "The input has ended. Nothing was sent."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

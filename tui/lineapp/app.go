@@ -76,6 +76,7 @@ type app struct {
 	bypass   map[string]bool
 	quit     bool
 	refused  *Refused
+	reached  bool // the Host was ready once
 }
 
 // run is Run's loop: what waits for the person comes first, then what has happened, then a command.

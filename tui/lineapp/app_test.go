@@ -90,10 +90,15 @@ func (r *rig) called(s string) bool {
 func (r *rig) Run(context.Context, func(hostview.Event)) error { return nil }
 func (r *rig) Open(_ context.Context, id string) error {
 	r.call("open %s", id)
-	r.tell(hostview.Projection{SessionID: id}, hostview.Rows{SessionID: id, Reset: true, Start: true})
+	r.tell(hostview.Projection{SessionID: id}, hostview.Rows{SessionID: id, Reset: true, Start: id != "s-large"})
 	return nil
 }
-func (r *rig) Older(context.Context, string) error { return nil }
+func (r *rig) Older(_ context.Context, id string) error {
+	r.call("older %s", id)
+	r.tell(hostview.Rows{SessionID: id, Older: true, Start: true, Rows: []hostview.Row{
+		{Key: "u", Kind: hostview.RowUser, Text: "/call demo/large"}, {Key: "r", Kind: hostview.RowToolResult, ToolUseID: "c0", Text: "a large result"}}})
+	return nil
+}
 func (r *rig) Create(_ context.Context, s hostview.NewSession) (hostview.Session, error) {
 	r.call("create %s %s", s.Name, s.Mode)
 	return hostview.Session{ID: "s-" + s.Name, Name: s.Name, Mode: s.Mode}, nil
@@ -298,7 +303,7 @@ func TestFormThatEndsOtherwise(t *testing.T) {
 		r := connected(t)
 		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
 		r.in.Close()
-		r.ends(ErrEnded)
+		r.see("The input has ended. Nothing was sent.").ends(ErrEnded)
 		if len(r.given()) != 0 {
 			t.Error("answered")
 		}
@@ -325,6 +330,7 @@ func TestCommands(t *testing.T) {
 	if got := <-r.app.a.o.Servers.(rigServers).restarted; got != "demo" {
 		t.Errorf("restarted %s", got)
 	}
+	r.line("/restart").see(`No server is called ""`).line("/restart moon").see(`No server is called "moon"`)
 	r.line("/stop").see("No Turn is running").line("/form").see("No form waits")
 	r.line("/new next").see("Session next").line("/open old").see("Session old").line("/open zzz").see(`No session is called "zzz"`)
 	r.line("/remove old").see("cannot be undone", "Write yes").line("yes").see("Removed.")
@@ -335,6 +341,48 @@ func TestCommands(t *testing.T) {
 	if strings.Contains(r.text(), "\x1b") {
 		t.Error("an escape byte")
 	}
+}
+
+// rigEmpty has servers that offer nothing yet.
+type rigEmpty struct{ rigServers }
+
+func (rigEmpty) Tools() []hostview.Tool     { return nil }
+func (rigEmpty) Servers() []hostview.Server { return nil }
+
+func TestNothingToList(t *testing.T) {
+	r := connected(t, func(o *Options) { o.Servers = rigEmpty{} })
+	r.line("/tools").see("No tool is on offer.").line("/servers").see("No server is configured.")
+}
+
+// A session whose last row is too large to come by itself is shown all the same, once.
+func TestLargeLastRow(t *testing.T) {
+	r := connected(t)
+	r.line("/new large").see("Session large", "You said:\n| /call demo/large", "| a large result")
+	r.line("/open deploys").see("Session deploys")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if calls := strings.Join(r.calls, "\n"); strings.Count(calls, "older") != 1 {
+		t.Error(calls)
+	}
+}
+
+// Without a terminal nobody can leave what waits for a Host that was never there.
+func TestHostThatIsNotThere(t *testing.T) {
+	gone := hostview.Connection{Link: hostview.LinkView, State: hostview.StateReconnecting, Detail: "connection refused"}
+	r := newRig(t).tell(gone)
+	select {
+	case err := <-r.done:
+		if e, ok := errors.AsType[*Refused](err); !ok || e.Why != "connection refused" {
+			t.Errorf("ended with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it does not end")
+	}
+	at := newRig(t, func(o *Options) { o.Ready = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } })
+	at.tell(gone).see("reconnecting: connection refused")
+	at.tell(hostview.Connection{Link: hostview.LinkView, State: hostview.StateReady, Host: host(hostview.Ours)}).see("ready")
+	at.stop()
+	at.ends(context.Canceled)
 }
 
 func TestInterrupts(t *testing.T) {

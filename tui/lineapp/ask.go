@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 
 	"askback/forms"
 	"askback/tui/draft"
@@ -75,6 +76,7 @@ func (a *app) asked(ctx context.Context, in hostview.Interaction, r forms.Result
 	settled, ended := errors.AsType[*errSettled](err)
 	switch {
 	case errors.Is(err, linemode.ErrEnded):
+		a.out.line("The input has ended. Nothing was sent.")
 		return ErrEnded
 	case ended:
 		a.out.line("")
@@ -191,5 +193,5 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	if errors.Is(err, errTaken) {
 		return false, nil
 	}
-	return s == "yes", err
+	return strings.EqualFold(strings.TrimSpace(s), "yes"), err
 }

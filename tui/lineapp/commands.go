@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -137,7 +138,11 @@ func (a *app) tools() {
 		a.out.line("No tool is offered from here.")
 		return
 	}
-	for _, t := range a.o.Servers.Tools() {
+	tools := a.o.Servers.Tools()
+	if len(tools) == 0 {
+		a.out.line("No tool is on offer. /servers says how the servers are.")
+	}
+	for _, t := range tools {
 		a.out.line("%s/%s", forms.Line(t.Server), forms.Line(t.Name))
 		if t.Description != "" {
 			a.out.quote(t.Description)
@@ -190,7 +195,11 @@ func (a *app) servers() {
 		a.out.line("No server runs here.")
 		return
 	}
-	for _, s := range a.o.Servers.Servers() {
+	servers := a.o.Servers.Servers()
+	if len(servers) == 0 {
+		a.out.line("No server is configured.")
+	}
+	for _, s := range servers {
 		a.out.line("%s: %s, %d tools", forms.Line(s.Name), forms.Line(s.State), s.Tools)
 		if s.Error != "" {
 			a.out.quote(s.Error)
@@ -287,6 +296,10 @@ func (a *app) remove(ctx context.Context, want string) error {
 func (a *app) restart(ctx context.Context, name string) error {
 	if a.o.Servers == nil {
 		a.out.line("No server runs here.")
+		return a.out.err
+	}
+	if !slices.ContainsFunc(a.o.Servers.Servers(), func(s hostview.Server) bool { return s.Name == name }) {
+		a.out.line("! No server is called \"%s\". /servers lists them.", forms.Line(name))
 		return a.out.err
 	}
 	yes, err := a.confirm(ctx, "Restart "+forms.Line(name)+"? Its calls end.")

@@ -32,8 +32,8 @@ func (a *app) event(ctx context.Context, e hostview.Event) {
 	case hostview.Settled:
 		a.settled(e)
 	case hostview.Rows:
-		if e.SessionID == a.open && !e.Older {
-			a.rows(e)
+		if e.SessionID == a.open && (!e.Older || len(a.seen) == 0) {
+			a.rows(ctx, e)
 		}
 	case hostview.ToolEvent:
 		if e.SessionID == a.open {
@@ -66,7 +66,10 @@ func (a *app) connection(e hostview.Connection) {
 		a.out.line("Host %s: %s%s", forms.Line(a.host.Address), e.State, why)
 	}
 	a.state = e.State
-	if e.State == hostview.StateRefused {
+	a.reached = a.reached || e.State == hostview.StateReady
+	// Nobody at a terminal could leave a program that waits for a Host that was never there.
+	hopeless := e.State == hostview.StateReconnecting && !a.reached && a.o.Ready == nil
+	if e.State == hostview.StateRefused || hopeless {
 		a.refused = &Refused{cmp.Or(forms.Line(e.Detail), "it refuses the connection")}
 		if a.asking != nil && !a.asking.sent {
 			a.asking.end(errTaken)
@@ -154,9 +157,19 @@ func (a *app) settled(e hostview.Settled) {
 // recent is how many rows are printed of a session that is opened.
 const recent = 6
 
-func (a *app) rows(e hostview.Rows) {
+func (a *app) rows(ctx context.Context, e hostview.Rows) {
 	rows := e.Rows
-	if e.Reset && len(a.seen) == 0 && len(rows) > recent {
+	if e.Reset && len(rows) == 0 && !e.Start && len(a.seen) == 0 { // the last row is too large for what comes by itself
+		a.request(ctx, func() func() {
+			err := a.o.Backend.Older(ctx, e.SessionID)
+			return func() {
+				if err != nil && a.open == e.SessionID {
+					a.out.line("! The last rows cannot be read: %s", reason(err))
+				}
+			}
+		})
+	}
+	if (e.Reset || e.Older) && len(a.seen) == 0 && len(rows) > recent {
 		for _, r := range rows[:len(rows)-recent] {
 			a.seen[string(r.Kind)+r.Key] = true
 			a.names[r.ToolUseID] = forms.Line(r.Tool)
