@@ -64,6 +64,9 @@ func TestLists(t *testing.T) {
 		{name: "too many items", list: func(string, int) string { return page(many(6000), `"n"`) }, fails: "more than 10000 items", pages: 2},
 		{name: "cursor a number", list: func(string, int) string { return page("", `7`) }, fails: "nextCursor", pages: 1},
 		{name: "no list", list: func(string, int) string { return `{}` }, fails: `no list "tools"`, pages: 1},
+		{name: "null for an empty list", list: func(_ string, n int) string {
+			return []string{`{"tools":null,"nextCursor":"n"}`, page(toolJSON("a"), "")}[n]
+		}, tools: "a", pages: 2},
 		{name: "list an object", list: func(string, int) string { return `{"tools":{}}` }, fails: `no list`, pages: 1},
 		{name: "unknown resultType", list: func(string, int) string { return `{"resultType":"odd","tools":[]}` }, fails: `unknown type "odd"`, pages: 1},
 		{name: "input_required", list: func(string, int) string { return `{"resultType":"input_required","requestState":"s"}` }, fails: "allows none", pages: 1},

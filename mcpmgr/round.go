@@ -188,6 +188,9 @@ func (q *inputRequest) checkForm(lim forms.Limits, who forms.Requester) *ToolCal
 	if lim == (forms.Limits{}) {
 		lim = forms.OurLimits()
 	}
+	if q.params == nil {
+		return failf(CodeInvalidForm, "the server asks with a form, but sends none: the request has no params")
+	}
 	el, err := forms.ReadElicitation(q.params, forms.SchemaOptions{Limits: lim})
 	if err != nil {
 		return failf(CodeInvalidForm, "the server's form cannot be shown: %s", firstOf(err))

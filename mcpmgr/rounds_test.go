@@ -56,6 +56,7 @@ func TestOddResults(t *testing.T) {
 		{name: "ML-01 input_required is no result", result: inputRequired(`{"k":`+yesForm+`}`, ""), h: formOnly, calls: 2, shown: 1},
 		{name: "ML-19 unknown resultType", result: `{"resultType":"hologram","content":[]}`, h: formOnly, code: CodeUnsupportedResult, says: "hologram", calls: 1},
 		{name: "task result", result: `{"resultType":"task","task":{"taskId":"1"}}`, h: formOnly, code: CodeUnsupportedResult, calls: 1},
+		{name: "a form without params", result: inputRequired(`{"k":{"method":"elicitation/create"}}`, ""), h: formOnly, code: CodeInvalidForm, says: "no params", calls: 1},
 		{name: "resultType null", result: `{"resultType":null,"content":[]}`, h: formOnly, code: CodeUnsupportedResult, calls: 1},
 		{name: "resultType absent", result: `{"content":[]}`, h: formOnly, calls: 1},
 		{name: "neither requests nor state", result: `{"resultType":"input_required"}`, h: formOnly, code: CodeProtocolError, says: "neither", calls: 1},

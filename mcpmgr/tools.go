@@ -50,7 +50,7 @@ func (s *session) list(ctx context.Context, method, key string) ([]json.RawMessa
 		}
 		items, _ := find(ms, key)
 		els, err := elements(items)
-		if err != nil {
+		if err != nil && !isNull(items) { // null is how some languages write an empty list
 			return nil, failf(CodeProtocolError, "the result of %s has no list %q", method, key)
 		}
 		if len(out)+len(els) > MaxItems {
