@@ -8,11 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
 
+	"askback/forms"
 	"askback/protocol"
 )
 
@@ -90,14 +93,23 @@ func (d *dialer) dial(ctx context.Context) (*websocket.Conn, *heardConn, *Error)
 		ReadBufferSize:  readBuffer,
 		WriteBufferSize: writeBuffer,
 	}
+	var proxied bool
 	if d.endpoint.secure && d.opts.NetDial == nil {
-		ws.Proxy = http.ProxyFromEnvironment // a tunnel: the proxy sees no header of ours
+		ws.Proxy = func(r *http.Request) (*url.URL, error) { // a tunnel: the proxy sees no header of ours
+			u, err := http.ProxyFromEnvironment(r)
+			proxied = u != nil
+			return u, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
 	c, res, err := ws.DialContext(ctx, d.endpoint.url, http.Header{"Authorization": {"Bearer " + token}})
 	if err != nil {
-		return nil, nil, d.dialError(ctx, err, res, conn != nil)
+		bad := d.dialError(ctx, err, res, conn != nil)
+		if proxied && bad.Code == CodeNotAHost && res == nil {
+			bad = errorf(CodeUnreachable, "the proxy before %s does not connect to it: %s", d.endpoint.url, forms.Line(err.Error()))
+		}
+		return nil, nil, bad
 	}
 	// The library takes up a compression that we never offer, and then counts a frame's limit before it is inflated.
 	if res.Header.Get("Sec-WebSocket-Extensions") != "" {
@@ -133,7 +145,11 @@ func (d *dialer) dialError(ctx context.Context, err error, res *http.Response, c
 	case errors.Is(err, errNotLoopback):
 		return errorf(CodeInsecure, "%s: %v", at, err)
 	case isTLS(err):
-		return errorf(CodeTLS, "no trusted TLS connection to %s: %v", at, err)
+		hint := ""
+		if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+			hint = "; --ca-file names an authority to trust"
+		}
+		return errorf(CodeTLS, "no trusted TLS connection to %s: %v%s", at, err, hint)
 	case ctx.Err() != nil || isNet && netErr.Timeout():
 		return errorf(CodeUnreachable, "the Host at %s did not answer in time", at)
 	case !connected || isNet || isEnd(err):
@@ -153,7 +169,11 @@ func upgradeError(at string, status int) *Error {
 	case status == http.StatusNotFound:
 		return errorf(CodeNotAHost, "there is no Runtime Host at %s (404); is the path right?", at)
 	}
-	return errorf(CodeNotAHost, "what answers at %s is not a Runtime Host (HTTP %d)", at, status)
+	hint := ""
+	if status == http.StatusBadRequest && strings.HasPrefix(at, "ws:") {
+		hint = "; does it want wss://?"
+	}
+	return errorf(CodeNotAHost, "what answers at %s is not a Runtime Host (HTTP %d)%s", at, status, hint)
 }
 
 func isTLS(err error) bool {

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -22,17 +23,21 @@ type endpoint struct {
 func parseEndpoint(address string) (endpoint, *Error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address is not a URL")
+		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address is not a URL such as wss://devbox:7443")
 	}
 	switch {
 	case u.Scheme != "ws" && u.Scheme != "wss":
-		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address must begin with ws:// or wss://")
+		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address must begin with ws:// or wss://, as in wss://devbox:7443")
 	case u.User != nil:
 		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address must not hold a user or password; give the token in a file")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address must not hold a query or fragment; give the token in a file")
 	case u.Hostname() == "" || u.Opaque != "":
 		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address names no host")
+	case strings.Contains(u.Hostname(), "%"):
+		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address must not hold an IPv6 zone")
+	case u.Port() != "" && !validPort(u.Port()):
+		return endpoint{}, errorf(CodeBadEndpoint, "the Host's address has a port that is not 1 to 65535")
 	}
 	e := endpoint{host: strings.ToLower(u.Hostname()), secure: u.Scheme == "wss"}
 	port := u.Port()
@@ -48,6 +53,11 @@ func parseEndpoint(address string) (endpoint, *Error) {
 	}
 	e.url = u.Scheme + "://" + net.JoinHostPort(e.host, port) + path
 	return e, nil
+}
+
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
 }
 
 // loopbackName reports whether a host name can only mean this machine. What "localhost" resolves to is checked again on

@@ -10,12 +10,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gorilla/websocket"
 
+	"askback/forms"
 	"askback/hostclient"
 	"askback/protocol"
 )
@@ -43,9 +45,14 @@ func TestTLS(t *testing.T) {
 
 	opts.CAFile = ""
 	err := newView(t, opts).Ready(t.Context())
-	if hostclient.CodeOf(err) != hostclient.CodeTLS || strings.Contains(err.Error(), token) {
+	if hostclient.CodeOf(err) != hostclient.CodeTLS || strings.Contains(err.Error(), token) || !strings.Contains(err.Error(), "--ca-file") {
 		t.Errorf("an unknown certificate: %s %v", hostclient.CodeOf(err), err)
 	}
+	opts.URL = "ws" + strings.TrimPrefix(srv.URL, "https")
+	if err := newView(t, opts).Ready(t.Context()); hostclient.CodeOf(err) != hostclient.CodeNotAHost || !strings.Contains(err.Error(), "wss://") {
+		t.Errorf("plain where TLS is due: %v", err)
+	}
+	opts.URL = url
 	if err := os.WriteFile(ca, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -95,6 +102,43 @@ func TestWhatIsNoHost(t *testing.T) {
 		if hostclient.CodeOf(err) != c.want || strings.Contains(err.Error(), token) {
 			t.Errorf("%s: %s %v", name, hostclient.CodeOf(err), err)
 		}
+	}
+}
+
+// TestProxy: wss goes through the proxy of the environment, which learns no token; its refusal is told as its own. It runs in
+// a process of its own, since the environment is read once.
+func TestProxy(t *testing.T) {
+	if address := os.Getenv("ASKBACK_TEST_PROXIED"); address != "" {
+		err := newView(t, hostclient.Options{URL: address, Token: func() (string, error) { return token, nil }}).Ready(t.Context())
+		if hostclient.CodeOf(err) != hostclient.CodeUnreachable || !strings.Contains(err.Error(), "proxy") || err.Error() != forms.Line(err.Error()) {
+			t.Errorf("%s %v", hostclient.CodeOf(err), err)
+		}
+		return
+	}
+	asked := make(chan string, 1)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		data := make([]byte, 4096)
+		n, _ := c.Read(data)
+		asked <- string(data[:n])
+		io.WriteString(c, "HTTP/1.1 407 Who are\x1b[2J you\r\nContent-Length: 0\r\n\r\n")
+	}()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestProxy$")
+	cmd.Env = append(os.Environ(), "ASKBACK_TEST_PROXIED=wss://host.invalid:7443", "HTTPS_PROXY=http://"+l.Addr().String(), "NO_PROXY=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got := <-asked; !strings.HasPrefix(got, "CONNECT host.invalid:7443 ") || strings.Contains(got, token) {
+		t.Errorf("the proxy was asked %q", got)
 	}
 }
 

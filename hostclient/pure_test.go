@@ -31,6 +31,11 @@ func testParseEndpoint(t *testing.T) {
 		"wss://h/runtime-host?":         "bad",
 		"wss://h/runtime-host#SECRET":   "bad",
 		"ws://h:SECRET/":                "bad",
+		"wss://h:0":                     "bad",
+		"wss://h:65536":                 "bad",
+		"wss://h:65535":                 "wss://h:65535/runtime-host",
+		"wss://[fe80::1%25eth0]":        "bad",
+		"ws://[::1%25lo]:7443":          "bad",
 		"wss://h\x7f/?SECRET":           "bad",
 	} {
 		e, bad := parseEndpoint(in)
