@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -52,7 +53,8 @@ func startChild(cfg config.Server, ring *stderrRing, grace graces) (*child, erro
 			return nil, fmt.Errorf("the folder %q to start the server in does not exist", cfg.Dir)
 		}
 	}
-	cmd := exec.Command(cfg.Command, cfg.Args...)
+	cmd := exec.Command(commandPath(cfg), cfg.Args...)
+	cmd.Args[0] = cfg.Command
 	cmd.Dir = cfg.Dir
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, hostToken) })
 	for _, v := range cfg.Env {
@@ -80,7 +82,7 @@ func startChild(cfg config.Server, ring *stderrRing, grace graces) (*child, erro
 	ring.mark()
 	if err := cmd.Start(); err != nil {
 		closeAll(files[:]...)
-		return nil, startError(cfg.Command, err)
+		return nil, startError(cfg, err)
 	}
 	closeAll(files[0], files[3], files[5])
 	c := &child{cmd: cmd, grace: grace, stdin: files[1], stdout: files[2], stderr: files[4], exited: make(chan struct{})}
@@ -93,9 +95,39 @@ func startChild(cfg config.Server, ring *stderrRing, grace graces) (*child, erro
 	return c, nil
 }
 
+// commandPath is what to start. A PATH of the entry's own is where a command without a folder is
+// looked for first, since it is the one that the server will run with.
+func commandPath(cfg config.Server) string {
+	if filepath.Base(cfg.Command) != cfg.Command {
+		return cfg.Command
+	}
+	for _, v := range slices.Backward(cfg.Env) {
+		if v.Name != "PATH" {
+			continue
+		}
+		for _, dir := range filepath.SplitList(v.Value) {
+			if path := filepath.Join(dir, cfg.Command); filepath.IsAbs(path) {
+				if found, err := exec.LookPath(path); err == nil {
+					return found
+				}
+			}
+		}
+		break
+	}
+	return cfg.Command
+}
+
 // startError says in a sentence why a command does not start.
-func startError(command string, err error) error {
+func startError(cfg config.Server, err error) error {
+	command := cfg.Command
+	file := command
+	if !filepath.IsAbs(file) && cfg.Dir != "" {
+		file = filepath.Join(cfg.Dir, file)
+	}
+	_, serr := os.Stat(file)
 	switch {
+	case errors.Is(err, os.ErrNotExist) && filepath.Base(command) != command && serr == nil:
+		return fmt.Errorf("the command %q is there, but the interpreter that its first line names is not", command)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("the command %q was not found", command)
 	case errors.Is(err, os.ErrPermission):

@@ -330,15 +330,41 @@ func TestChild(t *testing.T) {
 }
 
 // TestNoStart: what does not start says why, once, and waits for a person.
+// TestPathOfEntry: a command is found by the PATH that the entry sets, else by ours.
+func TestPathOfEntry(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Symlink(os.Args[0], filepath.Join(dir, "only-there")); err != nil {
+		t.Fatal(err)
+	}
+	cfg := childServer("noisy", config.Pair{Name: "PATH", Value: "/no/such:rel:" + dir})
+	for _, command := range []string{"only-there", "sh"} {
+		cfg.Command, cfg.Args = command, nil
+		if command == "sh" {
+			cfg.Args = []string{"-c", `exec "$0"`, os.Args[0]}
+		}
+		m := startServers(t, Options{}, cfg)
+		waitReady(t, m, "s")
+		m.Close()
+	}
+}
+
 func TestNoStart(t *testing.T) {
 	t.Parallel()
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	lost := filepath.Join(t.TempDir(), "lost")
+	if err := os.WriteFile(lost, []byte("#!/no/such/interpreter\r\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for says, cfg := range map[string]config.Server{
-		`the command "no-such-command-anywhere" was not found`: {Command: "no-such-command-anywhere"},
-		`is not executable`: {Command: plain},
+		`is there, but the interpreter`:                            {Command: lost},
+		`"./lost" is there, but`:                                   {Command: "./lost", Dir: filepath.Dir(lost)},
+		`"./gone" was not found`:                                   {Command: "./gone", Dir: filepath.Dir(lost)},
+		`the command "no-such-command-anywhere" was not found`:     {Command: "no-such-command-anywhere"},
+		`is not executable`:                                        {Command: plain},
 		`the folder "/no/such/folder" to start the server in does`: {Command: os.Args[0], Dir: "/no/such/folder"},
 	} {
 		cfg.Name, cfg.Transport = "s", config.Stdio
