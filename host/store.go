@@ -130,6 +130,9 @@ func refusedBySystem(err error) bool {
 func openDatabase(path string) (*bolt.DB, error) {
 	info, statErr := os.Stat(path)
 	existed := statErr == nil && info.Size() > 0
+	if existed && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, 0o600) // best effort: it holds answers
+	}
 	db, err := guardOpen(path)
 	if err != nil {
 		switch {

@@ -51,6 +51,14 @@ func TestStoreModes(t *testing.T) {
 		}
 	}
 	r.stop()
+	path := filepath.Join(dir, storeFile)
+	if err := os.Chmod(path, 0o666); err != nil { // as a copy may leave it
+		t.Fatal(err)
+	}
+	newRig(t, func(o *Options) { o.Dir = dir }).stop()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a store that others could read is opened with mode %v (%v)", info.Mode(), err)
+	}
 }
 
 // TestDamagedStore: whatever was done to the file, the Host starts, says where the old

@@ -191,6 +191,13 @@ func TestFile(t *testing.T) {
 	if info, _ := os.Stat(filepath.Dir(path)); info.Mode().Perm() != 0o700 {
 		t.Errorf("folder mode %v", info.Mode())
 	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a file that others could write is opened with mode %v (%v)", info.Mode(), err)
+	}
 	before, _ := os.Stat(path)
 	add(t, s, "other", RoleBoth, 0)
 	if after, _ := os.Stat(path); os.SameFile(before, after) {

@@ -44,6 +44,9 @@ func Open(path string) (*Store, error) {
 	if err := s.reload(); err != nil {
 		return nil, fmt.Errorf("access: %w", err)
 	}
+	if s.info != nil && s.info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, 0o600) // best effort: whoever can write it lets himself in
+	}
 	return s, nil
 }
 
