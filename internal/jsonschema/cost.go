@@ -11,15 +11,16 @@ import (
 // two references to itself under items double with each level of the value.
 // The library cannot be interrupted, so the work is counted before it starts.
 const (
-	mostSteps  = 1 << 20 // schemas held against values, for any value
-	stepsANode = 4       // the same for each value within a large one
+	leastSteps = 1 << 20 // schemas held against values: as many for any value,
+	stepsANode = 16      // more for each value within a large one,
+	mostSteps  = 1 << 24 // never more than some seconds' work
 	mostNested = 1 << 11 // calls within calls; each costs all that are around it
 )
 
 // affordable reports whether validating v takes a bounded number of steps. It
 // follows the compiled schema as the library does, without its shortcuts.
 func affordable(s *jsonschema.Schema, v any) bool {
-	c := &stepCounter{left: max(mostSteps, stepsANode*nodes(v)), lists: map[*jsonschema.Schema]int{}}
+	c := &stepCounter{left: min(max(leastSteps, stepsANode*nodes(v)), mostSteps), lists: map[*jsonschema.Schema]int{}}
 	return c.walk(s, v, nil, 0)
 }
 
@@ -55,7 +56,8 @@ func (c *stepCounter) itself(s *jsonschema.Schema, v any) int {
 		}
 	case []any:
 		if s.UniqueItems {
-			n += nodes(v) / stepsANode
+			const aStep = 4 // values
+			n += nodes(v) / aStep
 		}
 	}
 	return n

@@ -97,7 +97,9 @@ func TestLongButNotTooLong(t *testing.T) {
 		kinds = append(kinds, fmt.Sprintf(`{"type":"object","properties":{"k":{"const":"k%d"},"v":{"$ref":"#/$defs/s"}},"required":["k"]}`, i))
 	}
 	for _, c := range []struct{ name, schema, value string }{
-		{"large", `{"items":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/n"}]},"$defs":{"n":{"type":"null"}}}`, `[` + strings.Repeat(`null,`, 500_000) + `1]`},
+		{"large", `{"items":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/n"}]},"$defs":{"n":{"type":"null"}}}`, `[` + strings.Repeat(`null,`, 300_000) + `1]`},
+		{"large, and nothing required", `{"items":{"$ref":"#/$defs/row"},"$defs":{"row":{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]},"b":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}}},"n":{"allOf":[{"allOf":[{"type":"integer"}]}]}}}`,
+			`[` + strings.Repeat(`{"a":1,"b":null},`, 100_000) + `1]`},
 		{"deep list", `{"properties":{"next":{"$ref":"#"}},"required":["v"]}`, strings.Repeat(`{"v":1,"next":`, 500) + `{}` + strings.Repeat(`}`, 500)},
 		{"tree", `{"type":"object","properties":{"kids":{"type":"array","items":{"$ref":"#"}},"n":{"type":"string"}},"additionalProperties":{"$ref":"#"}}`,
 			`{"kids":[` + strings.Repeat(`{"kids":[{"n":"x"},{"n":"y"}]},`, 1_000) + `{"n":1}]}`},
