@@ -47,6 +47,9 @@ func (v *server) openHTTP() (*session, error) {
 	if err != nil {
 		return nil, &permanent{err}
 	}
+	if v.mgr.opt.Inspect != nil { // whose servers need not be in a configuration
+		l.how = "authorize it in the inspector's list of servers, or by askback authorize where it is configured"
+	}
 	l.challenged = &v.challenged
 	s.start(l)
 	return s, nil

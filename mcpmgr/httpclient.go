@@ -117,16 +117,14 @@ func (l *httpLink) unauthorized(resp *http.Response) *errAuth {
 			e.msg += ": the authorization lacks the scope " + clipText(strings.Join(scopes, " "), 200)
 		}
 	case e.kept:
-		e.msg = "the server no longer accepts the stored authorization (401): " + l.howToAuthorize()
+		e.msg = "the server no longer accepts the stored authorization (401): " + l.how
 	case sent:
 		e.msg = "the server refuses the Authorization header of the configuration (401)"
 	default:
-		e.msg = "the server wants authorization (401): " + l.howToAuthorize()
+		e.msg = "the server wants authorization (401): " + l.how
 	}
 	return e
 }
-
-func (l *httpLink) howToAuthorize() string { return "run askback authorize " + l.name }
 
 // ownAuthorization reports whether the entry has an Authorization header of its own.
 func (l *httpLink) ownAuthorization() bool {

@@ -32,7 +32,7 @@ const (
 // httpLink is a link over streamable HTTP. Every request is a POST of its own, so that one odd
 // reply spoils nothing but its request; there is no connection to lose, only requests.
 type httpLink struct {
-	name     string // of the server
+	how      string // a person authorizes
 	endpoint *url.URL
 	headers  []config.Pair
 	client   *http.Client
@@ -57,7 +57,7 @@ func newHTTPLink(cfg config.Server, h auth.OAuthHandler, ev peerEvents) (*httpLi
 	if err != nil {
 		return nil, errors.New("the address is not a URL")
 	}
-	l := &httpLink{name: cfg.Name, endpoint: u, headers: cfg.Headers, client: newHTTPClient(u), auth: h, ev: ev}
+	l := &httpLink{how: "run askback authorize " + cfg.Name, endpoint: u, headers: cfg.Headers, client: newHTTPClient(u), auth: h, ev: ev}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l, nil
 }
@@ -196,13 +196,13 @@ func (l *httpLink) noToken(err error) error {
 	re, refused := errors.AsType[*oauth2.RetrieveError](err)
 	switch {
 	case errors.Is(err, errExpired):
-		return &errAuth{msg: "the stored authorization has expired: " + l.howToAuthorize()}
+		return &errAuth{msg: "the stored authorization has expired: " + l.how}
 	case !refused:
 		return &errNotSent{&errConn{errors.New("the authorization server cannot be reached to renew the token")}}
 	case re.Response.StatusCode >= 500 || re.Response.StatusCode == http.StatusTooManyRequests:
 		return &errNotSent{&errConn{errors.New("the authorization server does not renew the token now: it answers " + statusText(re.Response.StatusCode))}}
 	}
-	return &errAuth{msg: "the stored authorization is no longer accepted: " + l.howToAuthorize()}
+	return &errAuth{msg: "the stored authorization is no longer accepted: " + l.how}
 }
 
 // setLegacy records what initialize negotiated; every later request bears it.
