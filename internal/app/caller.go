@@ -21,6 +21,7 @@ import (
 
 const (
 	stopTime = 10 * time.Second // to stop a Turn when the call is given up
+	lostTime = 30 * time.Second // for a Host that went away while the call ran: a restart takes less
 	rowTime  = 30 * time.Second // for what is told after the Turn's end: the result's row may be 24 MiB on a slow line
 )
 
@@ -41,6 +42,8 @@ type caller struct {
 	queue    []protocol.Interaction // pending and not asked yet
 	asking   *asking
 	answered chan askedAnswer
+	away     bool          // the Host is
+	lost     *time.Timer   // runs while it is
 	row      *protocol.Row // the tool_result
 	earlier  draft.Answers // that a person gave in this call
 	forms    int           // answered by us
@@ -213,6 +216,9 @@ func (c *caller) events() (<-chan hostclient.Event, func()) {
 
 // follow handles events until the Turn is terminal.
 func (c *caller) follow(ctx context.Context, events <-chan hostclient.Event) error {
+	c.lost = time.NewTimer(lostTime)
+	c.lost.Stop()
+	defer c.lost.Stop()
 	for !c.turn.Status.Terminal() {
 		select {
 		case ev, ok := <-events:
@@ -227,6 +233,9 @@ func (c *caller) follow(ctx context.Context, events <-chan hostclient.Event) err
 			if err := c.afterAsking(ctx, a); err != nil {
 				return err
 			}
+		case <-c.lost.C:
+			return &callFailure{code: "outcome_unknown", message: fmt.Sprintf(
+				"the Host went away while the call ran and did not come back within %v: what the tool did is not known", lostTime)}
 		case <-ctx.Done():
 			return &callFailure{code: "cancelled", message: context.Cause(ctx).Error()}
 		}
@@ -254,9 +263,28 @@ func (c *caller) handle(_ context.Context, ev hostclient.Event) error {
 	case hostclient.SessionClosed:
 		return &callFailure{code: "cancelled", message: "the session was removed while the call ran"}
 	case hostclient.Connection:
-		if ev.State == hostclient.StateRefused {
-			return &callFailure{code: "connection_lost", message: ev.Cause.Error()}
+		return c.connection(ev)
+	}
+	return nil
+}
+
+// connection waits for a Host that is away, for as long as a restart takes.
+func (c *caller) connection(ev hostclient.Connection) error {
+	switch ev.State {
+	case hostclient.StateReady:
+		c.lost.Stop()
+		c.away = false
+	case hostclient.StateWaiting:
+		if !c.away {
+			c.away = true
+			c.lost.Reset(lostTime)
+			if c.asking != nil { // its prompt stands there
+				fmt.Fprintln(c.g.env.stderr)
+			}
+			fmt.Fprintf(c.g.env.stderr, "askback: %v; connecting again\n", ev.Cause)
 		}
+	case hostclient.StateRefused:
+		return &callFailure{code: "connection_lost", message: ev.Cause.Error()}
 	}
 	return nil
 }

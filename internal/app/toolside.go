@@ -20,6 +20,9 @@ import (
 	"askback/provider"
 )
 
+// offerTime bounds the wait for a Host that was there to take the tools.
+const offerTime = time.Minute
+
 // leaveTime bounds taking the offers back when the program leaves.
 const leaveTime = 2 * time.Second
 
@@ -134,6 +137,7 @@ func (s *toolSide) has(server, tool string) bool {
 // published waits until the Host holds the offer of a tool, or says why it never will.
 func (s *toolSide) published(ctx context.Context, server, tool string) error {
 	changed := s.note.Listen()
+	late := time.After(offerTime)
 	for {
 		s.mu.Lock()
 		last := s.last
@@ -147,6 +151,8 @@ func (s *toolSide) published(ctx context.Context, server, tool string) error {
 		select {
 		case <-changed:
 		case <-time.After(time.Second): // a refused connection changes nothing that is listened to
+		case <-late:
+			return &exitError{code: exitUnreachable, err: fmt.Errorf("the Host did not take the tools within %v", offerTime)}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
