@@ -15,12 +15,14 @@ func lightBackground(colorfgbg string) bool {
 	return err == nil && (bg == 7 || bg >= 9 && bg <= 15)
 }
 
-// asciiLocale says whether the environment asks for the C locale in so many words. An unset locale says nothing: that
-// is how most containers are, on terminals that draw UTF-8.
+// asciiLocale says whether the environment asks in so many words for the C locale, or for an encoding that is not UTF-8.
+// An unset locale says nothing: that is how most containers are, on terminals that draw UTF-8.
 func asciiLocale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := getenv(name); v != "" {
-			return v == "C" || v == "POSIX"
+			_, encoding, named := strings.Cut(v, ".")
+			encoding, _, _ = strings.Cut(strings.ToLower(encoding), "@")
+			return v == "C" || v == "POSIX" || named && encoding != "utf-8" && encoding != "utf8"
 		}
 	}
 	return false

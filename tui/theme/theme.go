@@ -105,7 +105,8 @@ func huhTheme(t *Theme) *huh.Theme {
 // global: call it once, before any style is built. The terminal itself is never asked.
 //
 // ASKBACK_THEME names a theme; NO_COLOR, whatever its value as long as it has one, means attributes; else COLORFGBG
-// tells a light background, and dark is what is left. A locale of C or POSIX gets marks in ASCII.
+// tells a light background, and dark is what is left. A locale of C or POSIX, or one that names an encoding other than
+// UTF-8, gets marks in ASCII.
 func FromEnv(getenv func(string) string) *Theme {
 	name := Dark
 	switch asked := Name(getenv("ASKBACK_THEME")); {

@@ -34,6 +34,10 @@ func TestFromEnv(t *testing.T) {
 		{"NO_COLOR beats all", map[string]string{"NO_COLOR": "0", "ASKBACK_THEME": "light", "COLORFGBG": "0;15"}, Attributes, "│"},
 		{"C locale", map[string]string{"LANG": "C"}, Dark, "|"},
 		{"LC_ALL wins", map[string]string{"LC_ALL": "C.UTF-8", "LANG": "C"}, Dark, "│"},
+		{"Latin-1", map[string]string{"LC_ALL": "en_US.ISO-8859-1"}, Dark, "|"},
+		{"Latin-9 with a modifier", map[string]string{"LANG": "de_DE.ISO8859-15@euro"}, Dark, "|"},
+		{"UTF-8 however it is spelt", map[string]string{"LANG": "de_DE.utf8@euro"}, Dark, "│"},
+		{"no encoding named", map[string]string{"LANG": "de_DE"}, Dark, "│"},
 		{"POSIX", map[string]string{"LC_CTYPE": "POSIX", "LANG": "de_DE.UTF-8"}, Dark, "|"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
