@@ -92,6 +92,20 @@ func TestStartedTurnsAreStopped(t *testing.T) {
 		if got := s.StopAll(ctx, h); len(got) != 1 || h.count("stop t1") != 1 {
 			t.Errorf("stopped %v, calls %v", got, h.calls)
 		}
+		// One that ended while another session was open is told by the list of sessions, which may be older than it.
+		s = hostview.NewStarted()
+		_, _ = s.Start(func() (hostview.Turn, error) {
+			return hostview.Turn{SessionID: "s1", TurnID: "t1", Status: "running"}, nil
+		})
+		for _, c := range []struct {
+			status, open string
+			busy         bool
+		}{{"active", "s2", true}, {"running", "s2", true}, {"active", "s1", true}, {"waiting_for_user", "s2", true}, {"aborted", "s2", false}} {
+			s.SawSessions([]hostview.Session{{ID: "s1", Status: c.status}, {ID: "s2", Status: "active"}}, c.open)
+			if s.Busy() != c.busy {
+				t.Errorf("after %s with %s open: busy is %v", c.status, c.open, s.Busy())
+			}
+		}
 		// A Turn that the Host ended before its start was answered is not kept.
 		s = hostview.NewStarted()
 		_, _ = s.Start(func() (hostview.Turn, error) {

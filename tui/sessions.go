@@ -15,6 +15,7 @@ import (
 // catalog takes the Host's list. The first one decides which session is opened.
 func (m *Model) catalog(e hostview.Catalog) tea.Cmd {
 	m.sessions = slices.DeleteFunc(slices.Clone(e.Sessions), func(s hostview.Session) bool { return s.Archived })
+	m.ours.SawSessions(e.Sessions, m.open)
 	if m.listed || m.open != "" || m.opening != "" {
 		return m.askBypass()
 	}
@@ -83,8 +84,10 @@ func (m *Model) leaveSession(why string) {
 	m.open, m.opening, m.turn, m.queue = "", "", nil, newQueue(m.w, m.h)
 	m.log = newTranscript()
 	m.layout()
+	if _, ok := m.top().(*sessionlist); !ok { // it may have been removed there
+		m.push(newSessionList(m))
+	}
 	m.say(why, true)
-	m.push(newSessionList(m))
 }
 
 func (m *Model) sessionMsg(msg tea.Msg) tea.Cmd {

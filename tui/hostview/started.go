@@ -14,13 +14,14 @@ type Started struct {
 	idle     chan struct{} // closed when nothing is starting
 	live     map[string]Turn
 	ended    map[string]bool // ended before its start was answered
+	busy     map[string]bool // live ones whose session was said to be at work
 }
 
 // NewStarted returns an empty one.
 func NewStarted() *Started {
 	idle := make(chan struct{})
 	close(idle)
-	return &Started{idle: idle, live: map[string]Turn{}, ended: map[string]bool{}}
+	return &Started{idle: idle, live: map[string]Turn{}, ended: map[string]bool{}, busy: map[string]bool{}}
 }
 
 // Start runs a start and keeps its Turn.
@@ -50,6 +51,7 @@ func (o *Started) Saw(t Turn) {
 	defer o.mu.Unlock()
 	if t.Terminal() {
 		delete(o.live, t.TurnID)
+		delete(o.busy, t.TurnID)
 		if o.starting > 0 {
 			o.ended[t.TurnID] = true
 		}
@@ -57,6 +59,27 @@ func (o *Started) Saw(t Turn) {
 	}
 	if _, ok := o.live[t.TurnID]; ok {
 		o.live[t.TurnID] = t
+	}
+}
+
+// SawSessions takes the Host's list of sessions, for those that are not open: nothing else tells that a Turn in one of
+// them has ended. A list may be older than the Turn, so only what was said to be at work once can have ended.
+func (o *Started) SawSessions(list []Session, open string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	atWork := map[string]bool{}
+	for _, s := range list {
+		atWork[s.ID] = s.Status == StatusRunning || s.Status == StatusWaitingForUser
+	}
+	for id, t := range o.live {
+		switch {
+		case t.SessionID == open:
+		case atWork[t.SessionID]:
+			o.busy[id] = true
+		case o.busy[id]:
+			delete(o.live, id)
+			delete(o.busy, id)
+		}
 	}
 }
 

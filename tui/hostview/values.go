@@ -45,6 +45,7 @@ type Session struct {
 
 // The session status and the permission mode that a surface acts on.
 const (
+	StatusRunning        = "running"
 	StatusWaitingForUser = "waiting_for_user"
 	ModeBypass           = "bypass"
 )
