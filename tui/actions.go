@@ -44,7 +44,7 @@ func (m *Model) act(a action) tea.Cmd {
 		return m.askArgs(a)
 	case doRestart:
 		name := a.server
-		m.notice = "restarting " + forms.Line(name)
+		m.notice = restarting(name)
 		return m.request(func() tea.Msg { return restarted{name, m.servers.Restart(m.ctx, name)} })
 	case doReload:
 		if r, ok := m.servers.(hostview.Reloader); ok {
@@ -65,6 +65,8 @@ func (m *Model) act(a action) tea.Cmd {
 	}
 	return nil
 }
+
+func restarting(server string) string { return "restarting " + forms.Line(server) }
 
 // closeDialogs leaves only the forms.
 func (m *Model) closeDialogs() {
@@ -92,7 +94,7 @@ func (m *Model) command(text string) tea.Cmd {
 	case "/sessions":
 		m.push(newSessionList(m))
 	case "/servers":
-		m.push(&serverpanel{})
+		m.openServers()
 	case "/host":
 		m.push(&hostpanel{})
 	case "/log":
@@ -162,7 +164,7 @@ func (m *Model) keepText(text string) {
 }
 
 func (m *Model) start(text string) tea.Cmd {
-	if typed := strings.TrimSpace(m.comp.edit.String()); typed == text || typed == "" || typed == "/"+text {
+	if typed := strings.TrimSpace(m.comp.edit.String()); typed == text || typed == "" || typed == "/"+text || hostview.CallLines(typed) == text {
 		m.comp.remember(cmp.Or(typed, text))
 	}
 	m.log.end()

@@ -3,6 +3,7 @@ package tui
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -136,7 +137,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 func TestClosuresSayWhy(t *testing.T) {
 	for reason, want := range map[string]string{
 		"turn_stopped": "the Turn was stopped", "turn_terminal": "the Turn has ended", "timed_out": "nobody answered in time",
-		"host_restarted": "the Host was restarted", "producer_cancelled": "the tool withdrew it",
+		"host_restarted": "the Host was restarted", "producer_cancelled": "its tool call waits for it no more",
 		"provider_disconnected": "the provider of the tool was lost", "because\x1b]0;x\a": `because\x1b]0;x\x07`,
 	} {
 		t.Run(reason, func(t *testing.T) {
@@ -826,5 +827,92 @@ func TestResetThatGoesOn(t *testing.T) {
 	f := d.frame()
 	if strings.Contains(f, "row 60") || strings.Index(f, "row 80") > strings.Index(f, "our own line") || strings.Index(f, "our own line") > strings.Index(f, "row 100") {
 		t.Error(f)
+	}
+}
+
+// A call that was pasted over several lines leaves the composer when it is sent, and comes back as it was written.
+func TestPastedCallIsSentOnce(t *testing.T) {
+	d := connected(t, 80, 24)
+	d.paste("/call demo/deploy {\n  \"artifact\": \"build-42\"\n}\n").press("enter")
+	if !d.m.comp.edit.empty() || d.host.count(`start /call demo/deploy { "artifact": "build-42" }`) != 1 {
+		t.Errorf("calls %q\n%s", d.host.calls, d.frame())
+	}
+	if d.press("up"); d.m.comp.edit.String() != "/call demo/deploy {\n  \"artifact\": \"build-42\"\n}" {
+		t.Errorf("history has %q", d.m.comp.edit.String())
+	}
+}
+
+// What goes wrong is told where one looks, also over the transcript.
+func TestProblemsAreToldOverDialogs(t *testing.T) {
+	d := connected(t, 80, 24).press("ctrl+r")
+	d.send(reloaded{err: errors.New("line 3: no")})
+	d.want("── the configuration was not read again: line 3: no").press("esc").want("! ").want("line 3: no")
+	d = connected(t, 80, 24).press("ctrl+r", "r").tick(past).press("y")
+	d.want("ready").wantNot("restarting demo")
+	d.send(restarted{"demo", errors.New("no way")})
+	d.want("── the server could not be restarted: no way")
+}
+
+// The session that was removed in the list leaves that list, once.
+func TestRemovedSessionLeavesOneList(t *testing.T) {
+	d := connected(t, 80, 24).press("ctrl+g", "ctrl+x").tick(past).press("y")
+	d.want("── sessions", "the session was removed").press("esc").wantNot("── sessions").want("the session was removed")
+}
+
+// The panel shows the lines of stderr that came since the last change, and keeps up with a server that starts.
+func TestServerPanelIsFresh(t *testing.T) {
+	d := connected(t, 80, 24)
+	s := d.m.servers.(*fakeServers)
+	s.servers[0].Stderr = []string{"one more line"}
+	d.press("ctrl+r").want("one more line")
+	s.servers[0].Ready, s.servers[0].State, s.servers[0].Stderr = false, "connecting", []string{"downloading"}
+	d.send(served{servers: slices.Clone(s.servers)})
+	s.servers[0].Stderr = []string{"still downloading"}
+	d.tick(2 * time.Second).want("still downloading")
+	s.servers[0].Ready, s.servers[0].State = true, "ready"
+	d.send(served{servers: slices.Clone(s.servers)})
+	d.clock.timers = nil
+	if d.tick(time.Second); len(d.clock.timers) != 0 {
+		t.Error("it ticks with nothing to wait for")
+	}
+}
+
+// A form that closes with its call says what the call says.
+func TestClosureTellsTheCause(t *testing.T) {
+	d := asking(t, 120, 24)
+	d.tell(hostview.Projection{SessionID: "s1", Turn: turn("running")},
+		hostview.Settled{SessionID: "s1", InteractionID: "i1", Outcome: hostview.Outcome{Status: hostview.StatusClosed, Reason: hostview.ReasonWithdrawn}})
+	for range 2 {
+		result(d, "connection_lost: the server exited with code 3\x1b[2J", true, false)
+	}
+	d.want("for it no more: connection_lost: the server exited with code 3")
+	if n := strings.Count(d.frame(), "connection_lost"); n != 1 {
+		t.Errorf("told %d times\n%s", n, d.frame())
+	}
+	d = asking(t, 120, 24) // the call's end overtakes the form's
+	result(d, "connection_lost: the server is gone", true, false)
+	d.tell(hostview.Projection{SessionID: "s1", Turn: turn("running")},
+		hostview.Settled{SessionID: "s1", InteractionID: "i1", Outcome: hostview.Outcome{Status: hostview.StatusClosed, Reason: hostview.ReasonWithdrawn}})
+	d.want("for it no more: connection_lost: the server is gone")
+	d = asking(t, 120, 24)
+	d.tell(hostview.Projection{SessionID: "s1", Turn: turn("running")},
+		hostview.Settled{SessionID: "s1", InteractionID: "i1", Outcome: hostview.Outcome{Status: hostview.StatusClosed, Reason: "turn_stopped"}})
+	result(d, "cancelled: by you", true, false)
+	d.want("the Turn was stopped").wantNot("cancelled: by you")
+}
+
+// FX-17: the next form of a call may overtake the end of the one before; it starts from those answers all the same.
+func TestNextFormOvertakesTheOutcome(t *testing.T) {
+	d := fillDeploy(asking(t, 80, 24))
+	d.hold = true
+	d.press("s").want("Sending your answer")
+	d.tell(hostview.Projection{SessionID: "s1", Turn: turn("waiting_for_user"), Pending: []hostview.Interaction{interaction("i2", "call1", deployForm())}})
+	d.hold = false
+	for len(d.held) > 0 {
+		d.release()
+	}
+	d.want("production", "your last answer", "starts from your last answers")
+	if d.tick(past).press("ctrl+f").want("form (1)"); len(d.host.answers) != 1 {
+		t.Errorf("answers %v", d.host.answers)
 	}
 }

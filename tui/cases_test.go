@@ -97,6 +97,7 @@ func TestCases(t *testing.T) {
 			for i := range 50 {
 				s[0].Stderr = append(s[0].Stderr, "noise "+itoa(i)+"\x1b[2J")
 			}
+			d.m.servers.(*fakeServers).servers = s
 			d.send(served{servers: s})
 			if d.frame() != before {
 				t.Error("it painted over the form")

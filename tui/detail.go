@@ -99,6 +99,6 @@ func pretty(s string) string {
 	return forms.Block(b.String())
 }
 
-func (d *detail) hints() []kit.Hint {
-	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"pgdn", "page"}, {"g/G", "ends"}}
+func (d *detail) hints(v view) []kit.Hint {
+	return append([]kit.Hint{{"esc", "back"}}, d.ScrollHints()...)
 }

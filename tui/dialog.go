@@ -18,7 +18,7 @@ type dialog interface {
 	title() string
 	key(k tea.KeyMsg, v view) action
 	rows(v view) []string // at most v.h rows of v.w cells
-	hints() []kit.Hint
+	hints(v view) []kit.Hint
 }
 
 // view is what a part needs to know to draw itself or to take a key.
@@ -136,7 +136,7 @@ func (c *confirm) rows(v view) []string {
 	return rows
 }
 
-func (c *confirm) hints() []kit.Hint {
+func (c *confirm) hints(v view) []kit.Hint {
 	if !c.read {
 		return []kit.Hint{{"pgdn", "read on"}, {"n", "no"}, {"esc", "no"}}
 	}

@@ -17,7 +17,7 @@ type formlayer struct{}
 
 func (formlayer) title() string               { return "form" }
 func (formlayer) key(tea.KeyMsg, view) action { return nil }
-func (formlayer) hints() []kit.Hint           { return nil }
+func (formlayer) hints(v view) []kit.Hint     { return nil }
 func (formlayer) rows(v view) []string        { return nil }
 
 func (formlayer) show(m *Model) {
@@ -177,6 +177,16 @@ func (m *Model) settle(q *queue, id string, o hostview.Outcome) {
 		m.faceForm()
 	}
 	m.log.waiting(q.calls(), m.now())
+	m.causes()
+}
+
+// causes tells the forms that closed with their call how that ended. Either may be known first.
+func (m *Model) causes() {
+	for _, e := range m.queue.entries {
+		if it := m.log.byKey["tool:"+e.in.ToolUseID]; e.withdrawn && it != nil && it.state == toolFailed && it.text != "" {
+			e.view.Because(it.text)
+		}
+	}
 }
 
 // queueOf is the queue of a session.
@@ -226,17 +236,17 @@ func (m *Model) formView(e *entry) string {
 		return frame
 	}
 	at := len(rows) - 2
-	rows[at] = beside(rows[at], more, m.notice != "", m.w)
+	rows[at] = beside(rows[at], more, m.th.Glyphs.Dot, m.notice != "", m.w)
 	return strings.Join(rows, "\n")
 }
 
 // beside puts our word at the right of a row, which gives up its last parts for it, or at its place.
-func beside(row, more string, instead bool, w int) string {
+func beside(row, more, dot string, instead bool, w int) string {
 	if instead {
 		return more
 	}
 	for kit.Width(row)+1+kit.Width(more) > w {
-		i := strings.LastIndex(row, " · ")
+		i := strings.LastIndex(row, " "+dot+" ")
 		if i < 0 {
 			break
 		}
@@ -252,7 +262,7 @@ type argslayer struct {
 }
 
 func (a *argslayer) title() string               { return "arguments" }
-func (a *argslayer) hints() []kit.Hint           { return nil }
+func (a *argslayer) hints(v view) []kit.Hint     { return nil }
 func (a *argslayer) rows(v view) []string        { return nil }
 func (a *argslayer) key(tea.KeyMsg, view) action { return nil }
 func (a *argslayer) resize(w, h int)             { a.f.Resize(w, h) }

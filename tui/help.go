@@ -29,7 +29,7 @@ var bindings = []binding{
 	{"transcript", "esc, tab", "back to the composer"},
 	{"screens", "ctrl+t", "tools: type to filter, enter asks for arguments, ctrl+r takes raw JSON"},
 	{"screens", "ctrl+g", "sessions: enter opens, ctrl+t creates, ctrl+x removes"},
-	{"screens", "ctrl+r", "servers: state, error, last lines of stderr, r restarts"},
+	{"screens", "ctrl+r", "servers: state, error, last lines of stderr, r restarts, l reads the configuration again"},
 	{"screens", "ctrl+o", "Host: both connections; r connects again now"},
 	{"screens", "ctrl+y", "log"},
 	{"form", "enter, tab", "next field; enter on a select takes the row under the cursor"},
@@ -41,8 +41,8 @@ var bindings = []binding{
 	{"form", "s", "submit, on the review only"},
 	{"form", "e, esc", "back to the field, on the review"},
 	{"form", "y, n", "choose, where one yes or no is all that is asked; s submits it"},
-	{"form", "ctrl+o", "leave an optional field out, or send it empty"},
-	{"form", "ctrl+r", "the default again"},
+	{"form", "ctrl+o", "leave an optional field out, clear a required one, or send it empty"},
+	{"form", "ctrl+r", "the default or your last answer again"},
 	{"form", "ctrl+g", "all texts in full"},
 	{"form", "ctrl+x", "decline; asks once"},
 	{"form", "esc", "dismiss; asks once"},
@@ -111,6 +111,6 @@ func (h *help) rows(v view) []string {
 	return rows
 }
 
-func (h *help) hints() []kit.Hint {
-	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"pgdn", "page"}}
+func (h *help) hints(v view) []kit.Hint {
+	return append([]kit.Hint{{"esc", "back"}}, h.ScrollHints()...)
 }

@@ -23,13 +23,20 @@ func (p *hostpanel) key(k tea.KeyMsg, v view) action {
 	case "esc", "q", "enter", "ctrl+o", "ctrl+c":
 		return doClose{}
 	case "r":
-		for _, l := range v.m.links {
-			if l.State != hostview.StateReady {
-				return doRetry{}
-			}
+		if v.m.someLinkDown() {
+			return doRetry{}
 		}
 	}
 	return nil
+}
+
+func (m *Model) someLinkDown() bool {
+	for _, l := range m.links {
+		if l.State != hostview.StateReady {
+			return true
+		}
+	}
+	return false
 }
 
 func (p *hostpanel) rows(v view) []string {
@@ -102,6 +109,10 @@ func linkText(c hostview.Connection, v view) string {
 	return text
 }
 
-func (p *hostpanel) hints() []kit.Hint {
-	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"r", "connect again now"}}
+func (p *hostpanel) hints(v view) []kit.Hint {
+	out := []kit.Hint{{"esc", "back"}}
+	if v.m.someLinkDown() {
+		out = append(out, kit.Hint{"r", "connect again now"})
+	}
+	return append(out, p.ScrollHints()...)
 }

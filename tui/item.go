@@ -52,11 +52,13 @@ type item struct {
 	done, total        int
 	output             string // the last line it told
 	took               time.Duration
+	cut                bool // its result is longer than what is kept
 	told               bool // the arguments stand in the person's own text already
 
 	cache      []string
 	cacheWidth int
 	cacheRows  int
+	cacheHow   string
 }
 
 // live says whether the item changes by itself as time goes on.
@@ -89,6 +91,7 @@ func (it *item) apply(r hostview.Row) {
 		it.args = forms.Line(string(r.Args))
 	case hostview.RowToolResult:
 		it.kind, it.text, it.took = itemTool, keep(r.Text), r.Duration
+		it.cut = len(r.Text) > maxText
 		it.state = resultState(r.IsError, r.Uncertain)
 		it.waits = false
 	case hostview.RowTurn:

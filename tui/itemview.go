@@ -26,23 +26,23 @@ func columnsFor(w int) columns {
 }
 
 // rows draws the item for a width. preview bounds a tool's result; chosen puts the mark of the chosen item
-// before its text.
-func (it *item) rows(w, preview int, chosen bool, now time.Time, th *theme.Theme) []string {
+// before its text. how are the keys that show an item in full.
+func (it *item) rows(w, preview int, chosen bool, how string, now time.Time, th *theme.Theme) []string {
 	if chosen {
-		return it.draw(columnsFor(w), preview, th.Focus.Render(th.Glyphs.FocusBar), now, th)
+		return it.draw(columnsFor(w), preview, th.Focus.Render(th.Glyphs.FocusBar), how, now, th)
 	}
-	if it.cache != nil && it.cacheWidth == w && it.cacheRows == preview && !it.live() {
+	if it.cache != nil && it.cacheWidth == w && it.cacheRows == preview && it.cacheHow == how && !it.live() {
 		return it.cache
 	}
 	c := columnsFor(w)
-	out := it.draw(c, preview, " ", now, th)
-	it.cache, it.cacheWidth, it.cacheRows = out, w, preview
+	out := it.draw(c, preview, " ", how, now, th)
+	it.cache, it.cacheWidth, it.cacheRows, it.cacheHow = out, w, preview, how
 	return out
 }
 
-func (it *item) draw(c columns, preview int, mark string, now time.Time, th *theme.Theme) []string {
+func (it *item) draw(c columns, preview int, mark, how string, now time.Time, th *theme.Theme) []string {
 	if it.kind == itemTool {
-		return it.drawTool(c, preview, mark, now, th)
+		return it.drawTool(c, preview, mark, how, now, th)
 	}
 	who, text := "", it.text
 	var paint theme.Style
@@ -80,7 +80,7 @@ func (it *item) lead(c columns, i int, who, mark string, th *theme.Theme) string
 	return at + kit.Pad(kit.Clip(who, c.who-1), c.who-1) + mark
 }
 
-func (it *item) drawTool(c columns, preview int, mark string, now time.Time, th *theme.Theme) []string {
+func (it *item) drawTool(c columns, preview int, mark, how string, now time.Time, th *theme.Theme) []string {
 	state := it.stateText()
 	paint := th.Text
 	switch {
@@ -123,7 +123,11 @@ func (it *item) drawTool(c columns, preview int, mark string, now time.Time, th 
 		out = append(out, indent+th.Dim.Render(th.Glyphs.Bar+" ")+l)
 	}
 	if more > 0 {
-		out = append(out, indent+th.Dim.Render(th.Glyphs.Bar+" … "+kit.Count(more, "more line", "more lines")))
+		rest := kit.Count(more, "more line", "more lines")
+		if it.cut {
+			rest = itoa(more) + "+ more lines"
+		}
+		out = append(out, indent+th.Dim.Render(kit.Clip(th.Glyphs.Bar+" … "+rest+how, c.text)))
 	}
 	return out
 }

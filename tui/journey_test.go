@@ -124,7 +124,7 @@ func TestJourneyServerKilled(t *testing.T) {
 	s := w.ready(true).send("/call demo/kill")
 	s.see("Does not get far").pause().typing("typed by hand").see("> typed by hand")
 	close(w.kill)
-	s.see("the tool withdrew it", "typed by hand").pause().keys("esc").see("demo · failed", "connection_lost: the server demo has ended")
+	s.see("its tool call waits for it no more: connection_lost: the server", "typed by hand").pause().keys("esc").see("demo · failed", "connection_lost: the server demo has ended")
 	if len(w.given()) != 0 {
 		t.Errorf("answers: %v", w.given())
 	}

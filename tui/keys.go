@@ -156,7 +156,7 @@ func (m *Model) composerKey(k tea.KeyMsg, s string) tea.Cmd {
 	case "ctrl+g":
 		m.push(newSessionList(m))
 	case "ctrl+r":
-		m.push(&serverpanel{})
+		m.openServers()
 	case "ctrl+o":
 		m.push(&hostpanel{})
 	case "ctrl+y":

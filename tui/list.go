@@ -8,26 +8,16 @@ import (
 // list is a choice among rows, with a window that follows the cursor.
 type list struct{ at, n int }
 
-// key moves the cursor and says whether it was a movement.
-func (l *list) key(k string, page int) bool {
+// key moves the cursor and says whether it was a movement. Letters belong to the filter.
+func (l *list) key(k string, page int) (moved bool) {
 	switch k {
-	case "up", "ctrl+p":
-		l.at--
-	case "down", "ctrl+n":
-		l.at++
-	case "pgup":
-		l.at -= page
-	case "pgdown":
-		l.at += page
-	case "home":
-		l.at = 0
-	case "end":
-		l.at = l.n - 1
-	default:
-		return false
+	case "ctrl+p":
+		k = "up"
+	case "ctrl+n":
+		k = "down"
 	}
-	l.clamp(l.n)
-	return true
+	l.at, moved = kit.Step(k, l.at, l.n, page)
+	return moved
 }
 
 // clamp keeps the cursor inside of n rows.

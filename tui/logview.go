@@ -90,6 +90,6 @@ func (l *logview) rows(v view) []string {
 	return out
 }
 
-func (l *logview) hints() []kit.Hint {
+func (l *logview) hints(v view) []kit.Hint {
 	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"G", "end"}}
 }

@@ -95,6 +95,9 @@ func describe(t hostview.Tool, v view) []string {
 	return out
 }
 
-func (p *palette) hints() []kit.Hint {
+func (p *palette) hints(v view) []kit.Hint {
+	if len(p.shown(v.m)) == 0 {
+		return []kit.Hint{{"esc", "back"}}
+	}
 	return []kit.Hint{{"enter", "arguments"}, {"ctrl+r", "raw JSON"}, {"esc", "back"}}
 }

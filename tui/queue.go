@@ -20,6 +20,8 @@ type entry struct {
 	seen bool // it was on screen
 	gone bool // no longer pending at the Host
 
+	withdrawn bool // it closed because its call ended; the call's result says why
+
 	place [2]int // position and total that the view was told
 
 	answer *hostview.Answer // what was submitted last, unless the Host refused it
@@ -27,11 +29,15 @@ type entry struct {
 
 func (e *entry) settled() bool { return e.view.Settled() }
 
+// opener makes the view of an Interaction.
+type opener func(in hostview.Interaction, earlier draft.Answers) *formview.Model
+
 // queue holds the entries of one session in the Host's order, and the answers that calls got so far.
 type queue struct {
 	entries []*entry
 	current string                   // id of the entry on screen
 	answers map[string]draft.Answers // by tool call
+	open    opener
 	lost    bool
 	w, h    int // of the window
 }
@@ -77,7 +83,8 @@ func (q *queue) waiting() int {
 }
 
 // sync takes the Host's pending list. It says which entries are new.
-func (q *queue) sync(pending []hostview.Interaction, open func(hostview.Interaction, draft.Answers) *formview.Model) (fresh []*entry) {
+func (q *queue) sync(pending []hostview.Interaction, open opener) (fresh []*entry) {
+	q.open = open
 	known := map[string]bool{}
 	var order []*entry
 	for _, in := range pending {
@@ -162,6 +169,7 @@ func (q *queue) outcome(id string, o hostview.Outcome) (text string) {
 		ours := e.answer != nil && hostview.SameAnswer(*e.answer, o.Answer)
 		if ours && e.in.Kind == hostview.KindForm {
 			q.remember(e.in, o.Answer.Form)
+			q.startAgain(e.in.ToolUseID)
 		}
 		r := hostview.ResultOf(e.in, o.Answer)
 		if ours || e.view.Answered(r) {
@@ -175,6 +183,7 @@ func (q *queue) outcome(id string, o hostview.Outcome) (text string) {
 		return name + ": answered elsewhere (" + hostview.ActionName(r.Action) + ")"
 	}
 	why := hostview.WhyEnded(o)
+	e.withdrawn = o.Reason == hostview.ReasonWithdrawn
 	e.view.Closed(why)
 	if !e.seen && !e.view.Touched() {
 		q.drop(id)
@@ -192,6 +201,18 @@ func (q *queue) remember(in hostview.Interaction, r forms.Result) {
 		q.answers[in.ToolUseID] = draft.Answers{}
 	}
 	q.answers[in.ToolUseID].Remember(in.Form, r.Values)
+}
+
+// startAgain gives the answers of a call to its next form, where that has overtaken the end of the one before.
+func (q *queue) startAgain(toolUseID string) {
+	for _, e := range q.entries {
+		if e.in.ToolUseID != toolUseID || e.answer != nil || e.settled() || e.view.Touched() {
+			continue
+		}
+		e.view = q.open(e.in, q.answers[toolUseID])
+		e.view.Reconnecting(q.lost)
+		e.place = [2]int{} // to be told again
+	}
 }
 
 // forget drops what a settled call was answered.

@@ -90,6 +90,6 @@ func (r *rawargs) rows(v view) []string {
 	return out
 }
 
-func (r *rawargs) hints() []kit.Hint {
+func (r *rawargs) hints(v view) []kit.Hint {
 	return []kit.Hint{{"ctrl+s", "call"}, {"enter", "new line"}, {"esc", "back"}}
 }

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
@@ -23,13 +25,34 @@ func (p *serverpanel) key(k tea.KeyMsg, v view) action {
 	case "esc", "q", "ctrl+r", "ctrl+c":
 		return doClose{}
 	case "l":
-		return doReload{}
+		if v.m.servers != nil {
+			return doReload{}
+		}
 	case "r":
 		if p.at < len(v.m.serverList) {
 			return doOpen{restartServer(v.m.serverList[p.at].Name, v)}
 		}
 	}
 	return nil
+}
+
+// openServers shows the servers as they are now.
+func (m *Model) openServers() {
+	m.refreshServers()
+	m.push(&serverpanel{})
+}
+
+// refreshServers reads what no change is told of: the lines of stderr.
+func (m *Model) refreshServers() {
+	if m.servers != nil {
+		m.serverList = m.servers.Servers()
+	}
+}
+
+// watchesServers says whether the servers are looked at while one of them starts.
+func (m *Model) watchesServers() bool {
+	_, ok := m.top().(*serverpanel)
+	return ok && slices.ContainsFunc(m.serverList, hostview.Starting)
 }
 
 func restartServer(name string, v view) dialog {
@@ -102,6 +125,17 @@ func serverDetail(s hostview.Server, v view, h int) []string {
 	return out
 }
 
-func (p *serverpanel) hints() []kit.Hint {
-	return []kit.Hint{{"esc", "back"}, {"r", "restart"}, {"l", "load the configuration"}, {"up/down", "choose"}}
+func (p *serverpanel) hints(v view) []kit.Hint {
+	out := []kit.Hint{{"esc", "back"}}
+	if v.m.servers == nil {
+		return out
+	}
+	if len(v.m.serverList) > 0 {
+		out = append(out, kit.Hint{"r", "restart"})
+	}
+	out = append(out, kit.Hint{"l", "reload"})
+	if len(v.m.serverList) > 1 {
+		out = append(out, kit.Hint{"up/down", "choose"})
+	}
+	return out
 }

@@ -194,9 +194,12 @@ func ago(d time.Duration) string {
 	return kit.Count(int(d/(24*time.Hour)), "day", "days") + " ago"
 }
 
-func (s *sessionlist) hints() []kit.Hint {
+func (s *sessionlist) hints(v view) []kit.Hint {
 	if s.name != nil {
 		return []kit.Hint{{"enter", "create"}, {"esc", "back"}}
+	}
+	if len(s.shown(v.m)) == 0 {
+		return []kit.Hint{{"ctrl+t", "new"}, {"esc", "back"}}
 	}
 	return []kit.Hint{{"enter", "open"}, {"ctrl+t", "new"}, {"ctrl+x", "remove"}, {"esc", "back"}}
 }

@@ -103,7 +103,7 @@ func TestTmuxDeploy(t *testing.T) {
 
 func TestTmuxSmallScreenAndResize(t *testing.T) {
 	m := inTmux(t, 40, 12, demo(t))
-	m.see("1/1 servers", "^t tools").keys("-l", `/call demo/survey`).keys("Enter").see("! No passwords, API keys, tokens, cards", "^s review")
+	m.see("servers 1/1", "^t tools").keys("-l", `/call demo/survey`).keys("Enter").see("! No passwords, API keys, tokens, cards", "^s review")
 	m.run("resize-window", "-x", "100", "-y", "30")
 	m.see("! Never enter passwords, API keys, access tokens or payment data here.", "ctrl+s review")
 	m.run("resize-window", "-x", "30", "-y", "8")

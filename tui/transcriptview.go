@@ -20,7 +20,11 @@ func preview(h int) int {
 }
 
 func (t *transcript) rows(i int, now time.Time, th *theme.Theme) []string {
-	return t.items[i].rows(t.w, preview(t.h), t.browse && i == t.current, now, th)
+	how := ": tab, enter"
+	if t.browse {
+		how = ""
+	}
+	return t.items[i].rows(t.w, preview(t.h), t.browse && i == t.current, how, now, th)
 }
 
 // resize keeps what is looked at.

@@ -37,6 +37,9 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		m.serverList, m.tools = msg.servers, msg.tools
 	case tick:
 		m.ticking = false
+		if m.watchesServers() {
+			m.refreshServers()
+		}
 	case disarmed:
 		if !m.armed.IsZero() && m.now().Sub(m.armed) >= stopWindow {
 			m.armed, m.notice = time.Time{}, ""
@@ -69,6 +72,8 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	case restarted:
 		if msg.err != nil {
 			m.say("the server could not be restarted: "+errorText(msg.err), true)
+		} else if m.notice == restarting(msg.name) {
+			m.notice = "" // from here on the server's row tells
 		}
 	}
 	return nil
@@ -161,12 +166,16 @@ func (m *Model) rows(e hostview.Rows) {
 		}
 	}
 	m.log.waiting(m.queue.calls(), m.now())
+	m.causes()
 }
 
 // say adds a line of our own to the transcript.
 func (m *Model) say(text string, problem bool) {
 	m.said++
 	m.log.say(itoa(m.said), text, problem, m.now())
+	if problem && m.top() != nil {
+		m.notice = text // the transcript is covered
+	}
 }
 
 // clockwork asks for the next second while something on screen counts, and for nothing else.
@@ -189,5 +198,5 @@ func (m *Model) counting() bool {
 			return true
 		}
 	}
-	return len(m.stack) == 0 && m.log.ticking()
+	return m.watchesServers() || len(m.stack) == 0 && m.log.ticking()
 }

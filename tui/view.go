@@ -27,7 +27,7 @@ func (m *Model) View() string {
 }
 
 // asciiFrame is for terminals that draw nothing else.
-var asciiFrame = strings.NewReplacer("…", "~", "·", "-", "─", "-", "│", "|", "▌", "#", "•", "*")
+var asciiFrame = strings.NewReplacer("…", "~", "·", "-", "─", "-", "│", "|", "▌", "#", "•", "*", "⏎", "/", "×", "x")
 
 func (m *Model) frame() string {
 	if m.tooSmall() {
@@ -51,7 +51,7 @@ func (m *Model) smallView() string {
 	if m.notice != "" {
 		text = m.notice
 	}
-	rows := kit.Wrap(text, max(1, m.w))
+	rows := kit.Wrap(text, max(1, m.w-1)) // the last column stays free, see kit.HintRow
 	return strings.Join(kit.Fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
 }
 
@@ -63,7 +63,7 @@ func (m *Model) dialogView(d dialog) string {
 	rows := make([]string, 0, m.h)
 	rows = append(rows, m.statusRow(), m.ruleRow(d.title(), false))
 	rows = append(rows, kit.Fit(d.rows(v), m.w, v.h)...)
-	rows = append(rows, m.ruleRow(m.notice, true), kit.HintRow(d.hints(), m.w, m.th))
+	rows = append(rows, m.ruleRow(m.notice, true), kit.HintRow(d.hints(v), m.w, m.th))
 	return strings.Join(rows, "\n")
 }
 
@@ -146,7 +146,7 @@ func (m *Model) baseHints() []kit.Hint {
 	var out []kit.Hint
 	switch {
 	case m.queue.waiting() > 0 && m.w < 60:
-		out = []kit.Hint{form, stop, helps, tools}
+		out = []kit.Hint{form, stop, helps}
 	case m.queue.waiting() > 0:
 		out = []kit.Hint{tools, form, stop, helps}
 	case m.running():
@@ -154,7 +154,13 @@ func (m *Model) baseHints() []kit.Hint {
 	default:
 		out = []kit.Hint{send, tools, helps}
 	}
-	out = append(out, kit.Hint{"ctrl+g", "sessions"}, kit.Hint{"ctrl+r", "servers"}, kit.Hint{"ctrl+q", "quit"}, kit.Hint{"tab", "transcript"})
+	sessions, servers, quit := kit.Hint{"ctrl+g", "sessions"}, kit.Hint{"ctrl+r", "servers"}, kit.Hint{"ctrl+q", "quit"}
+	if m.w < 60 {
+		out = append(out, quit, sessions, servers)
+	} else {
+		out = append(out, sessions, servers, quit)
+	}
+	out = append(out, kit.Hint{"tab", "transcript"})
 	if m.w >= 100 {
 		out = append(out, kit.Hint{"ctrl+o", "Host"}, kit.Hint{"ctrl+y", "log"})
 	}
@@ -184,7 +190,7 @@ func (m *Model) statusRow() string {
 	long, short := "", ""
 	if servers != "" {
 		long = "servers " + servers + " " + m.th.Glyphs.Dot + " tools " + tools
-		short = servers + " servers"
+		short = "servers " + servers
 	}
 	for _, row := range []string{
 		joined([]string{"askback", where, named, long, waits}, "   "),

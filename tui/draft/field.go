@@ -184,13 +184,48 @@ func (f *Field) SendEmpty() bool {
 	return true
 }
 
+// Out is what the "leave out" key does to a field as it is.
+type Out int
+
+// OutNothing is for a field that holds nothing and cannot be sent empty.
+const (
+	OutNothing  Out = iota
+	OutLeave        // an optional field is left out
+	OutTakeBack     // a required one has no answer any more
+	OutSendEmpty
+)
+
+// Out says what ToggleEmpty would do.
+func (f *Field) Out() Out {
+	switch {
+	case f.HasAnswer() && f.Spec.Required:
+		return OutTakeBack
+	case f.HasAnswer():
+		return OutLeave
+	case f.CanSendEmpty():
+		return OutSendEmpty
+	}
+	return OutNothing
+}
+
 // ToggleEmpty is the "leave out" key: it clears a field that holds something, and then goes to and fro between no
 // answer and an empty one where that can be sent.
 func (f *Field) ToggleEmpty() {
-	if f.blank() && !f.empty && f.SendEmpty() {
-		return
+	switch f.Out() {
+	case OutLeave, OutTakeBack:
+		f.Clear()
+	case OutSendEmpty:
+		f.SendEmpty()
 	}
-	f.Clear()
+}
+
+// ResetsTo is what Reset would bring back after the person changed the field; Nothing where it would bring back
+// nothing.
+func (f *Field) ResetsTo() Source {
+	if f.from != Person {
+		return Nothing
+	}
+	return f.startFrom
 }
 
 func (f *Field) blank() bool { return f.text == "" && f.choice == None && f.Picks() == 0 }

@@ -171,9 +171,17 @@ func (f *Field) pickedLabels() string {
 	v, _ := f.Value()
 	var out []string
 	for _, s := range v.List() {
-		out = append(out, visible(f.labels[f.option(s)]))
+		out = append(out, listed(visible(f.labels[f.option(s)])))
 	}
 	return strings.Join(out, ", ")
+}
+
+// listed is a text as part of a list: in quotes where it could be taken for two.
+func listed(shown string) string {
+	if strings.Contains(shown, ",") && !strings.HasPrefix(shown, `"`) {
+		return `"` + shown + `"`
+	}
+	return shown
 }
 
 // Mark says where a prefilled value comes from; "" for what the person gave.
@@ -268,7 +276,7 @@ func (f *Field) Words(v forms.Value) string {
 		}
 		var out []string
 		for _, s := range v.List() {
-			out = append(out, f.optionWords(s))
+			out = append(out, listed(f.optionWords(s)))
 		}
 		return strings.Join(out, ", ")
 	}

@@ -1,6 +1,7 @@
 package formview
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -508,4 +509,87 @@ func TestTooSmall(t *testing.T) {
 	}
 	d.m.Resize(40, 12)
 	d.shows("▌ > x").hides("> xy")
+}
+
+// The last row names ctrl+o and ctrl+r where they change the focused field, with what they do, and nowhere else.
+func TestFieldKeysAreToldWhereTheyAct(t *testing.T) {
+	touch := map[forms.Kind]string{forms.KindString: "x", forms.KindInteger: "1", forms.KindNumber: "1", forms.KindBoolean: "n"}
+	for _, f := range everyKind().Fields {
+		for _, r := range []Request{req(f, text("z", false)), req(with(f, func(f *forms.Field) { f.Required = !f.Required }), text("z", false)), req(f)} {
+			for _, before := range []string{"", "down space", touch[f.Kind], "ctrl+o", "ctrl+o ctrl+o", touch[f.Kind] + " ctrl+o"} {
+				for key, names := range map[string][]string{"ctrl+o": {"ctrl+o leave out", "ctrl+o clear", "ctrl+o send empty"}, "ctrl+r": {"ctrl+r default"}} {
+					d := drive(t, r, 120, 24).keys(before)
+					if d.m.idx != 0 {
+						continue // down leaves a text field
+					}
+					told := strings.Contains(d.m.keysRow(), key)
+					was := d.m.current().d.Summary() + d.m.current().d.Mark()
+					if key == "ctrl+r" {
+						was = d.m.current().d.Mark()
+					}
+					touched := d.m.Touched()
+					named := slices.ContainsFunc(names, func(s string) bool { return strings.Contains(d.m.keysRow(), s) })
+					d.press(key)
+					is := d.m.current().d.Summary() + d.m.current().d.Mark()
+					if key == "ctrl+r" {
+						is = d.m.current().d.Mark()
+					}
+					if told != (was != is) || told != named || !told && touched != d.m.Touched() {
+						t.Errorf("%s, required %v, after %q: %s is told: %v, in words: %v; it made %q of %q", f.Name, r.Form.Fields[0].Required, before, key, told, named, is, was)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What was typed where there is no default stays, and the answer of the round before is called that.
+func TestResetWithoutDefault(t *testing.T) {
+	drive(t, req(text("a", false), text("b", false)), 80, 24).typed("kept").press("ctrl+r").shows("> kept", "this field has no default")
+	drive(t, req(choice("c", true, "a", "b"), text("b", false)), 80, 24).press("ctrl+o").shows("nothing to leave out")
+	earlier := draft.Answers{"a": {Kind: forms.KindString, Value: forms.TextValue("web-7")}}
+	d := drive(t, Request{Form: form("Again?", text("a", true), text("b", true)), Earlier: earlier}, 80, 24)
+	d.hides("ctrl+r").typed("x").shows("ctrl+r as before").press("ctrl+r").shows("> web-7", "your last answer")
+}
+
+// A filter that leaves no row offers nothing to take, and a list of several is marked with space.
+func TestFilterTellsWhatTakes(t *testing.T) {
+	many := with(ofKind(forms.KindMultiSelect, "t", false), func(f *forms.Field) { f.Options = options("red", "green") })
+	drive(t, req(many, text("b", false)), 80, 24).keys("r e d").shows("filter: red", "space take").hides("enter take").press("x").hides(" take")
+	drive(t, req(choice("c", true, "red", "green"), text("b", false)), 80, 24).press("r").shows("enter take").press("x").hides("enter take")
+}
+
+// Labels with commas in them are not taken for several choices.
+func TestListedLabels(t *testing.T) {
+	f := with(ofKind(forms.KindMultiSelect, "t", false), func(f *forms.Field) { f.Options = options("a, b", "a", "b") })
+	drive(t, req(f), 80, 24).keys("space ctrl+s").shows(`T: "a, b"`)
+	drive(t, req(f), 80, 24).keys("down space down space ctrl+s").shows(`T: a, b`)
+}
+
+// FX-10: what is wrong is told beside a long text as well, at every width.
+func TestWrongBesideALongText(t *testing.T) {
+	f := with(text("a", true), func(f *forms.Field) { f.MaxLength = ptr(10) })
+	for _, w := range []int{40, 60, 80, 200} {
+		drive(t, req(f, text("b", false)), w, 12).typed(strings.Repeat("y", 300)).press("tab").shows("! A", "yy", "at most")
+	}
+}
+
+// SE-03 and SE-05: secrets and a link are both told at the smallest size, however many fields ask.
+func TestNoticesFit(t *testing.T) {
+	for n := 1; n <= 32; n++ {
+		var fields []forms.Field
+		for i := range n {
+			fields = append(fields, with(text("api_key_"+itoa(i), true), func(f *forms.Field) { f.Label = "The API key number " + itoa(i) }))
+		}
+		d := drive(t, Request{Form: form("See https://example.org/", fields...)}, 40, 12).shows(`!! "The`, "has a link", "secret")
+		if d.hides("secre…", "lin…"); n > 1 {
+			d.shows("+" + itoa(n-1) + " look secret")
+		}
+	}
+}
+
+// On the review enter edits the field that was chosen there, and the last row says so.
+func TestReviewEditsTheChosenField(t *testing.T) {
+	d := drive(t, req(text("a", false), text("b", false), text("c", false)), 80, 24).press("ctrl+s").shows("e edit").press("tab", "tab")
+	d.shows("enter edit this field").hides("e edit ").press("enter").shows("field 3 of 3")
 }

@@ -13,7 +13,21 @@ type ending struct {
 	result *forms.Result
 	ours   bool
 	why    string
+	told   bool // why holds the cause
 	page   pager
+}
+
+// maxBecause is how much of a cause is told.
+const maxBecause = 400
+
+// Because adds the cause to the closure of a form, where that is known only later.
+func (m *Model) Because(cause string) {
+	if m.stage != settled || m.end.result != nil || m.end.told {
+		return
+	}
+	m.end.told = true
+	m.end.why += ": " + cut(forms.Line(cause), maxBecause)
+	m.end.page.rows = m.endRows()
 }
 
 // endRows tell how the form ended; after a closure, or an answer from elsewhere, they offer what was typed.

@@ -40,7 +40,11 @@ func (f *field) row() string {
 	}
 	label = cut(label, max(10, room*3/5)) + ": "
 	room -= cells(label)
-	value := cut(oneLine(f.d.Summary()), room)
+	value := oneLine(f.d.Summary())
+	if tail != "" && f.d.HasAnswer() { // what is wrong is told beside a long value, too
+		value = cut(value, max(room-cells(tail), room/2))
+	}
+	value = cut(value, room)
 	room -= cells(value)
 	if m := f.d.Mark(); m != "" && tail == "" {
 		tail = "  " + m

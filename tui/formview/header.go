@@ -52,13 +52,15 @@ func (m *Model) header() header {
 func looksSecret(names []string, room int) string {
 	tail := " looks like a secret"
 	switch {
+	case len(names) > 1 && room < 44:
+		tail = " +" + itoa(len(names)-1) + " look secret"
 	case len(names) > 1:
 		tail = " and " + itoa(len(names)-1) + " more look like secrets"
 	case room < 44:
 		tail = " looks secret"
 	}
 	name := strings.ReplaceAll(names[0], `"`, "'")
-	return `"` + cut(name, max(6, room-len(tail)-2)) + `"` + tail
+	return `"` + cut(name, max(5, room-len(tail)-2)) + `"` + tail
 }
 
 // whoRow says who asks and which form of the queue this is.

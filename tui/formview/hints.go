@@ -1,6 +1,10 @@
 package formview
 
-import "strings"
+import (
+	"strings"
+
+	"askback/tui/draft"
+)
 
 // hint is one key in the last row. Where there is no room, ctrl is "^" and brief, if set, stands for what it does.
 type hint struct{ key, does, brief string }
@@ -11,26 +15,28 @@ func (m *Model) hints() []hint {
 	review := hint{key: "ctrl+s", does: "review"}
 	decline := hint{key: "ctrl+x", does: "decline"}
 	dismiss := hint{key: "esc", does: "dismiss"}
-	leave := hint{key: "ctrl+f", does: "leave for now", brief: "leave"}
+	leave := hint{key: "ctrl+f", does: "leave for now", brief: "hide"}
 	all := hint{key: "ctrl+g", does: "all text", brief: "all"}
-	out := hint{key: "ctrl+o", does: "leave out", brief: "out"}
-	reset := hint{key: "ctrl+r", does: "default"}
 	submit := hint{key: "s", does: "submit"}
 	if m.detail != nil {
-		return []hint{back, {key: "up/down", does: "scroll"}}
+		if len(m.detail.rows) > m.detailRoom() {
+			return []hint{back, {key: "up/down", does: "scroll"}}
+		}
+		return []hint{back}
 	}
 	switch m.stage {
 	case filling:
 		f := m.current()
+		own := fieldHints(f.d)
 		switch {
 		case f.list != nil && f.list.filter != "":
-			return []hint{{key: "esc", does: "clears the filter"}, {key: "enter", does: "take"}, review}
+			return append(append([]hint{{key: "esc", does: "clears the filter"}}, f.list.takeHints()...), review)
 		case m.req.Arguments:
-			return []hint{review, {key: "esc", does: "leave"}, out, reset, all}
+			return append(append([]hint{review, {key: "esc", does: "leave"}}, own...), all)
 		case m.textIsCut():
-			return []hint{review, decline, dismiss, all, out, reset, leave}
+			return append(append([]hint{review, decline, dismiss, all}, own...), leave)
 		}
-		return []hint{review, decline, dismiss, out, reset, leave, all}
+		return append(append([]hint{review, decline, dismiss}, own...), leave, all)
 	case reviewing:
 		edit := hint{key: "e", does: "edit"}
 		switch {
@@ -40,7 +46,14 @@ func (m *Model) hints() []hint {
 			submit.does = "call"
 			return []hint{submit, edit, back}
 		}
-		return []hint{submit, edit, decline, back, {key: "tab", does: "choose a field"}, leave}
+		hs := []hint{submit, edit, decline, back}
+		if m.review.mark != m.review.from {
+			hs[1] = hint{key: "enter", does: "edit this field", brief: "edit"}
+		}
+		if !m.messageWhole {
+			hs = append(hs, all)
+		}
+		return append(hs, hint{key: "tab", does: "choose a field"}, leave)
 	case single:
 		hs := []hint{submit, decline, dismiss, all, leave}
 		if m.req.Arguments {
@@ -50,9 +63,7 @@ func (m *Model) hints() []hint {
 			if m.w >= wide { // else the row above says it
 				hs = append([]hint{{key: "y/n", does: "choose"}}, hs...)
 			}
-			if !m.current().d.Spec.Required {
-				hs = append(hs, out)
-			}
+			hs = append(hs, fieldHints(m.current().d)...)
 		}
 		return hs
 	case confirming:
@@ -67,16 +78,52 @@ func (m *Model) hints() []hint {
 	return hs
 }
 
-// keysRow is the last row. Keys that do not fit are dropped from the end; help has them all.
+// fieldHints are the keys that change the field as it is now.
+func fieldHints(f *draft.Field) []hint {
+	var hs []hint
+	switch f.Out() {
+	case draft.OutLeave:
+		hs = append(hs, hint{key: "ctrl+o", does: "leave out", brief: "out"})
+	case draft.OutTakeBack:
+		hs = append(hs, hint{key: "ctrl+o", does: "clear", brief: "del"})
+	case draft.OutSendEmpty:
+		brief := "[]"
+		if f.IsText() {
+			brief = `""`
+		}
+		hs = append(hs, hint{key: "ctrl+o", does: "send empty", brief: brief})
+	}
+	switch f.ResetsTo() {
+	case draft.Default:
+		hs = append(hs, hint{key: "ctrl+r", does: "default"})
+	case draft.Earlier:
+		hs = append(hs, hint{key: "ctrl+r", does: "as before", brief: "last"})
+	}
+	return hs
+}
+
+// takeHints are the keys that take the row under the cursor of a filtered list.
+func (c *choices) takeHints() []hint {
+	switch {
+	case c.cur < 0:
+		return nil
+	case c.multi:
+		return []hint{{key: "space", does: "take"}}
+	}
+	return []hint{{key: "enter", does: "take"}}
+}
+
+// keysRow is the last row. Keys that do not fit are left out; help has them all. The last column stays free, see
+// kit.HintRow.
 func (m *Model) keysRow() string {
 	hs := m.hints()
-	row, n := joinHints(hs, m.dot(), m.w)
-	if n < len(hs) && m.w < wide {
+	row, all := joinHints(hs, m.dot(), m.w-1)
+	if !all && m.w < wide {
 		brief := make([]hint, len(hs))
 		for i, h := range hs {
 			brief[i] = h.short()
 		}
-		row, _ = joinHints(brief, " ", m.w)
+		row, _ = joinHints(brief, " ", m.w-1)
 	}
 	return m.th.Key.Render(row)
 }
@@ -89,20 +136,19 @@ func (h hint) short() hint {
 	return h
 }
 
-// joinHints joins as many hints as fit into room cells, and says how many.
-func joinHints(hs []hint, sep string, room int) (string, int) {
-	var b strings.Builder
-	used := 0
-	for i, h := range hs {
+// joinHints joins the hints that fit into room cells, and says whether those are all.
+func joinHints(hs []hint, sep string, room int) (row string, all bool) {
+	all = true
+	for _, h := range hs {
 		text := h.key + " " + h.does
-		if i > 0 {
+		if row != "" {
 			text = sep + text
 		}
-		if used+cells(text) > room {
-			return b.String(), i
+		if cells(row)+cells(text) > room {
+			all = false
+			continue
 		}
-		used += cells(text)
-		b.WriteString(text)
+		row += text
 	}
-	return b.String(), len(hs)
+	return row, all
 }

@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
+	"askback/tui/draft"
 	"askback/tui/tty"
 )
 
@@ -66,11 +67,9 @@ func (m *Model) fillingKey(k tea.KeyMsg) Action {
 	case "ctrl+g":
 		m.openDetail()
 	case "ctrl+o":
-		f.d.ToggleEmpty()
-		f.sync()
+		m.leaveOut(f)
 	case "ctrl+r":
-		f.d.Reset()
-		f.sync()
+		m.reset(f)
 	case "enter":
 		m.enter(f)
 	case "tab":
@@ -93,6 +92,28 @@ func (m *Model) fillingKey(k tea.KeyMsg) Action {
 		m.form.Update(k)
 	}
 	return nil
+}
+
+// leaveOut is ctrl+o. Where it does nothing, it says so.
+func (m *Model) leaveOut(f *field) {
+	if f.d.Out() == draft.OutNothing {
+		m.status = "there is nothing to leave out"
+		return
+	}
+	f.d.ToggleEmpty()
+	f.sync()
+}
+
+// reset is ctrl+r. A field that started from nothing keeps what was typed.
+func (m *Model) reset(f *field) {
+	if f.d.ResetsTo() == draft.Nothing {
+		if f.d.From() == draft.Person {
+			m.status = "this field has no default"
+		}
+		return
+	}
+	f.d.Reset()
+	f.sync()
 }
 
 // enter takes the row under the cursor of a select and goes on; on the last field it opens the review. A required select
@@ -131,17 +152,14 @@ func (m *Model) singleKey(k tea.KeyMsg) Action {
 		return m.confirm(forms.ActionCancel)
 	case "ctrl+g":
 		m.openDetail()
-	case "ctrl+o", "ctrl+r":
-		if m.form == nil {
-			return nil
+	case "ctrl+o":
+		if m.form != nil {
+			m.leaveOut(m.current())
 		}
-		f := m.current()
-		if k.String() == "ctrl+o" {
-			f.d.ToggleEmpty()
-		} else {
-			f.d.Reset()
+	case "ctrl+r":
+		if m.form != nil {
+			m.reset(m.current())
 		}
-		f.sync()
 	case "enter":
 		if m.form != nil && m.current().list.take() {
 			m.current().changed()

@@ -129,6 +129,9 @@ func (m *Model) statusRow() string {
 	tail := ""
 	if m.lost {
 		tail = m.dot() + "reconnecting"
+		if i := strings.LastIndex(text, m.dot()); m.status == "" && i >= 0 && cells(text)+cells(tail) > m.w-1 {
+			text = text[:i] // how to get on gives way
+		}
 	}
 	return style.Render(cut(text, m.w-1-cells(tail))) + m.th.Error.Render(tail)
 }
@@ -167,14 +170,27 @@ func (m *Model) where() string {
 	case m.draft.FromEarlier():
 		parts = append(parts, "starts from your last answers")
 	}
-	if f := m.current(); f.list != nil && len(parts) == 1 {
-		if f.list.multi {
-			parts = append(parts, "space takes, enter next")
-		} else {
-			parts = append(parts, "space or enter takes")
-		}
+	if len(parts) == 1 {
+		parts = append(parts, m.enterDoes())
 	}
 	return strings.Join(parts, m.dot())
+}
+
+// enterDoes says how one gets on from the focused field.
+func (m *Model) enterDoes() string {
+	next := "enter next"
+	if m.idx == len(m.fields)-1 {
+		next = "enter reviews"
+	}
+	switch f := m.current(); {
+	case f.list == nil:
+		return next
+	case len(f.list.visible) == 0:
+		return "esc clears the filter"
+	case f.list.multi:
+		return "space takes, " + next
+	}
+	return "space or enter takes"
 }
 
 // textIsCut says whether the message or the focused field's description is not shown in full.

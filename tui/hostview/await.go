@@ -26,14 +26,15 @@ func StartingFor(s Servers, text string) []string {
 		if !ok || !slash || slices.Contains(names, name) {
 			continue
 		}
-		if slices.ContainsFunc(list, func(v Server) bool { return v.Name == name && starting(v) }) {
+		if slices.ContainsFunc(list, func(v Server) bool { return v.Name == name && Starting(v) }) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-func starting(v Server) bool {
+// Starting says whether a server is on its way to offering its tools.
+func Starting(v Server) bool {
 	return !v.Ready && v.State != "failed" && v.State != "ready" && v.State != "not offered"
 }
 

@@ -13,6 +13,9 @@ func ActionName(a forms.Action) string {
 	return "dismissed"
 }
 
+// ReasonWithdrawn is the reason of a form whose tool call has ended, or does not want it any more.
+const ReasonWithdrawn = "producer_cancelled"
+
 // WhyEnded says why an Interaction ended without an answer.
 func WhyEnded(o Outcome) string {
 	switch o.Status {
@@ -30,8 +33,8 @@ func WhyEnded(o Outcome) string {
 		return "nobody answered in time"
 	case "host_restarted":
 		return "the Host was restarted"
-	case "producer_cancelled":
-		return "the tool withdrew it"
+	case ReasonWithdrawn:
+		return "its tool call waits for it no more"
 	case "provider_disconnected":
 		return "the provider of the tool was lost"
 	}

@@ -25,8 +25,32 @@ func Choice(n, at, w, h int, th *theme.Theme, row func(i, w int) string) []strin
 	return out
 }
 
+// Step moves the cursor at of a list of n rows, and says whether the key is one that moves it.
+func Step(key string, at, n, page int) (int, bool) {
+	switch key {
+	case "up":
+		at--
+	case "down":
+		at++
+	case "pgup":
+		at -= page
+	case "pgdown":
+		at += page
+	case "home":
+		at = 0
+	case "end":
+		at = n - 1
+	default:
+		return at, false
+	}
+	return max(0, min(at, n-1)), true
+}
+
 // Scroller is a window on rows that is moved by keys.
-type Scroller struct{ Top int }
+type Scroller struct {
+	Top  int
+	More bool // Cut left rows out: there is something to scroll
+}
 
 // Key moves the window and says whether it was a movement.
 func (s *Scroller) Key(k tea.KeyMsg, page int) bool {
@@ -53,7 +77,8 @@ func (s *Scroller) Key(k tea.KeyMsg, page int) bool {
 // Cut is the visible part of rows. It also says how far down it is, where not all are visible.
 func (s *Scroller) Cut(rows []string, h int) (out []string, where string) {
 	s.Top = max(0, min(s.Top, len(rows)-h))
-	if len(rows) <= h {
+	s.More = len(rows) > h
+	if !s.More {
 		return rows, ""
 	}
 	return rows[s.Top : s.Top+h], Position(s.Top, h, len(rows))
