@@ -94,6 +94,9 @@ func (v *View) afterLoss(ctx context.Context, l **link, first HostInfo, in *prot
 		}
 		got, ended, err := v.lookUp(ctx, next, in)
 		switch {
+		case breach(err) != nil: // it would be the same each time
+			return got, nil, &Error{Code: CodeUnknownOutcome, Cause: breach(err),
+				Message: "what became of the answer is unknown: " + breach(err).Message}
 		case passing(err):
 			continue
 		case ended || err != nil:

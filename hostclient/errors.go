@@ -136,6 +136,15 @@ func lost(err error) bool {
 	return code == CodeRequestLost || code == CodeNotConnected
 }
 
+// breach is what the Host did against the protocol if that ended the connection before it answered a request; else nil.
+func breach(err error) *Error {
+	e, ok := errors.AsType[*Error](err)
+	if ok && e.Code == CodeRequestLost && e.Cause != nil && (e.Cause.Code == CodeProtocol || e.Cause.Code == CodeOversize) {
+		return e.Cause
+	}
+	return nil
+}
+
 // passing reports whether err says nothing about what was asked: the connection ended, or the Host is about to leave.
 func passing(err error) bool {
 	refusal := RefusalOf(err)

@@ -89,6 +89,10 @@ func (f *inflight) answer(r *protocol.Response) *Error {
 		f.mu.Unlock()
 		return violation("the Host answered %s with an answer to %s", op, r.Operation)
 	}
+	if bad := misplaced(c.input, r.Result); bad != nil {
+		f.mu.Unlock()
+		return bad
+	}
 	delete(f.table, r.RequestID)
 	for len(f.table) < protocol.MaxRequestsInFlight && f.line.Len() > 0 {
 		f.launch(f.line.Remove(f.line.Front()).(*call))
@@ -103,6 +107,40 @@ func (f *inflight) answer(r *protocol.Response) *Error {
 	}
 	c.settle(r.Result, nil)
 	return nil
+}
+
+// misplaced is the Host's violation when a result is about another Interaction or Turn than was asked about: what it says
+// would be believed of the wrong one.
+func misplaced(in protocol.Input, r protocol.Result) *Error {
+	other := false
+	switch in := in.(type) {
+	case *protocol.InteractionAnswerInput:
+		other = isOther(r, in.SessionID, in.InteractionID)
+	case *protocol.InteractionQueryInput:
+		other = isOther(r, in.SessionID, in.InteractionID)
+	case *protocol.TurnStartInput:
+		if got, ok := r.(*protocol.TurnStartResult); ok && got.Turn != nil {
+			other = isOther(got.Turn, in.SessionID, in.TurnID)
+		}
+	case *protocol.TurnQueryInput:
+		other = isOther(r, in.SessionID, in.TurnID)
+	case *protocol.TurnStopInput:
+		other = isOther(r, in.SessionID, in.TurnID)
+	}
+	if other {
+		return violation("the Host answered %s about another one than was asked for", in.Operation())
+	}
+	return nil
+}
+
+func isOther(r protocol.Result, session, id string) bool {
+	switch got := r.(type) {
+	case *protocol.Interaction:
+		return got.SessionID != session || got.InteractionID != id
+	case *protocol.TurnSnapshot:
+		return got.SessionID != session || got.TurnID != id
+	}
+	return false // refused
 }
 
 // end settles everything with the connection's end: what was sent may or may not have been done.

@@ -2,6 +2,7 @@ package hostclient_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -386,5 +387,49 @@ func TestAnswerInEpoch39(t *testing.T) {
 			t.Error(got.err)
 		}
 		p.silent()
+	})
+}
+
+// TestAnswersAboutAnother: what the Host says of another Interaction or Turn is not taken for the one that was asked about,
+// and a Host that says it again when asked what became of an answer is not asked for ever.
+func TestAnswersAboutAnother(t *testing.T) {
+	elsewhere := answered("i1", "x")
+	elsewhere.SessionID = "s2"
+	for name, other := range map[string]*protocol.Interaction{"interaction": answered("i2", "x"), "session": elsewhere} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				h := newScripted(t)
+				v, p, _ := showing(t, h, hostclient.ShowOptions{}, form("i1"))
+				done := answering(v, "i1", "x")
+				in, id := request[*protocol.InteractionAnswerInput](p)
+				p.answer(id, in.Operation(), other)
+				p = h.accepted()
+				for { // the session is opened again beside it
+					r := expect[*protocol.Request](p)
+					if _, ok := r.Input.(*protocol.InteractionQueryInput); ok {
+						p.answer(r.RequestID, r.Operation, other)
+						break
+					}
+				}
+				got := <-done
+				if hostclient.CodeOf(got.err) != hostclient.CodeUnknownOutcome || !strings.Contains(got.err.Error(), "another one") {
+					t.Errorf("%+v, %v", got.in, got.err)
+				}
+			})
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p := ready(t, h)
+		done := make(chan error, 1)
+		go func() {
+			_, err := v.StopTurn(context.Background(), "s1", "t1", "r1")
+			done <- err
+		}()
+		in, id := request[*protocol.TurnStopInput](p)
+		p.answer(id, in.Operation(), &protocol.TurnSnapshot{SessionID: "s1", TurnID: "t2", RunID: "r1", Status: protocol.TurnCancelled, TerminalEventID: "e", AbortSource: "x"})
+		if err := <-done; hostclient.CodeOf(err) != hostclient.CodeRequestLost || !strings.Contains(err.Error(), "another one") {
+			t.Errorf("%v", err)
+		}
 	})
 }
