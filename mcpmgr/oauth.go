@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"askback/mcpmgr/config"
@@ -61,6 +62,9 @@ func (m *Manager) Authorize(ctx context.Context, server string, open func(ctx co
 	if err := h.Authorize(ctx, req, resp); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
+		}
+		if strings.Contains(err.Error(), "no configured client registration methods") { // go-sdk's, which a person cannot act on
+			err = errors.New("the authorization server takes no programs that it does not know; if it gives you a token in another way, put it into the headers of the server's entry")
 		}
 		return fmt.Errorf("authorization failed: %w", err)
 	}

@@ -36,6 +36,7 @@ type authPeer struct {
 	rotates     bool   // each refresh token is good for once
 	refreshable string // the refresh token that is accepted where they rotate
 	down        int    // the status of the token endpoint, where it is not 200
+	closed      bool   // it registers no clients
 	open        bool   // server/discover needs no token
 	lacking     string // the scope that calls lack
 	asked       string // the scope of the last authorization
@@ -76,8 +77,12 @@ func newAuthPeer(t *testing.T) *authPeer {
 		js(w, map[string]any{"resource": a.URL + "/mcp", "authorization_servers": []string{a.URL}})
 	})
 	mux.HandleFunc("/.well-known/oauth-authorization-server", func(w http.ResponseWriter, r *http.Request) {
-		js(w, map[string]any{"issuer": a.URL, "authorization_endpoint": a.URL + "/authorize", "token_endpoint": a.URL + "/token", "registration_endpoint": a.URL + "/register",
-			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}})
+		meta := map[string]any{"issuer": a.URL, "authorization_endpoint": a.URL + "/authorize", "token_endpoint": a.URL + "/token",
+			"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}}
+		if !a.closed {
+			meta["registration_endpoint"] = a.URL + "/register"
+		}
+		js(w, meta)
 	})
 	mux.HandleFunc("/register", func(w http.ResponseWriter, r *http.Request) {
 		var in map[string]any
@@ -401,6 +406,15 @@ func TestAuthorizeLater(t *testing.T) {
 		p := newPeer().handle("tools/list", func(r *preq) { r.http(403, "", "") })
 		m, _ := tryManage(t, "json", p, Options{}, func(*config.Server) {})
 		if err := m.Authorize(t.Context(), "s", browser(as)); err == nil || !strings.Contains(err.Error(), "403") {
+			t.Fatal(err)
+		}
+	})
+	t.Run("where askback is not known", func(t *testing.T) {
+		a := newAuthPeer(t)
+		a.closed = true
+		m := startServers(t, Options{}, config.Server{Name: "s", Transport: config.HTTP, URL: a.URL + "/mcp"})
+		_ = m.Wait(t.Context(), "s")
+		if err := m.Authorize(t.Context(), "s", browser(as)); err == nil || !strings.Contains(err.Error(), "headers") {
 			t.Fatal(err)
 		}
 	})
