@@ -86,14 +86,37 @@ func object(ms []member) json.RawMessage {
 	return append(out, '}')
 }
 
+// maxIndent bounds what Pretty adds to a text: many short values deep within others would become a thousand times as
+// long.
+const maxIndent = 4 << 20
+
 // Pretty sets a JSON text on several lines, two blanks a level, keys in their order and numbers as they are written.
-// What is no JSON comes back as it is.
+// What is no JSON, or is made to have no end as lines, comes back as it is.
 func Pretty(raw json.RawMessage) string {
 	var out bytes.Buffer
-	if json.Indent(&out, raw, "", "  ") != nil {
+	if indentation(raw) > maxIndent || json.Indent(&out, raw, "", "  ") != nil {
 		return string(raw)
 	}
 	return out.String()
+}
+
+// indentation is how many line ends and blanks Pretty would add, counted no further than is of interest.
+func indentation(raw json.RawMessage) (sum int) {
+	depth := 0
+	for rest := []byte(raw); len(rest) > 0 && sum <= maxIndent; {
+		switch rest[0] {
+		case '{', '[':
+			depth++
+			sum += 1 + 2*depth
+		case '}', ']':
+			depth = max(0, depth-1)
+			sum += 1 + 2*depth
+		case ',':
+			sum += 1 + 2*depth
+		}
+		rest = rest[tokenLen(rest):]
+	}
+	return sum
 }
 
 // Text is the text of a JSON string, or "".

@@ -240,6 +240,57 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
+// Whatever a server nests, a message is redacted, set on lines and told in words in time that grows with its size.
+func TestHostileNesting(t *testing.T) {
+	const depth, size = 450, 2 << 20
+	nest := func(open, inner, shut string) string {
+		return strings.Repeat(open, depth) + inner + strings.Repeat(shut, depth)
+	}
+	long := strings.Repeat("x", size)
+	for name, raw := range map[string]string{
+		"lists":   nest("[", `"`+long+`"`, "]"),
+		"objects": nest(`{"a":`, `"`+long+`"`, "}"),
+		"values":  nest("[", strings.Repeat("0,", size/2)+"0", "]"),
+		"results": `[` + nest(`{"type":"tool_result","content":[`, `{"type":"text","text":"`+long+`"}`, "]}") + `]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			if got := replaceTexts(json.RawMessage(raw), []string{"marker", "12345"}); string(got) != raw {
+				t.Error("changed")
+			}
+			if got := Pretty(json.RawMessage(raw)); len(got) > len(raw)+maxIndent {
+				t.Errorf("%d bytes became %d", len(raw), len(got))
+			}
+			if got := ResultText("tools/call", json.RawMessage(`{"content":`+raw+`}`)); len(got) > 2*len(raw)+maxIndent {
+				t.Errorf("%d bytes became %d", len(raw), len(got))
+			}
+			if took := time.Since(began); took > 10*time.Second { // some tenths of a second; in squares it was a minute
+				t.Error(took)
+			}
+		})
+	}
+}
+
+func TestReplaceTexts(t *testing.T) {
+	given := []string{"secret", "12345", "true", `a"b`}
+	for in, want := range map[string]string{
+		`"secret"`:                    `"[redacted]"`,
+		` 12345 `:                     ` "[redacted]" `,
+		`[12345,123456,-12345,1]`:     `["[redacted]",123456,-12345,1]`,
+		`{"secret":"a secret","x":1}`: `{"secret":"a [redacted]","x":1}`,
+		`{"secret" : "secret" , "secret":["secret"]}`: `{"secret" : "[redacted]" , "secret":["[redacted]"]}`,
+		`{"a":"\\\"","b":"secret"}`:                   `{"a":"\\\"","b":"[redacted]"}`,
+		`[true,false,null]`:                           `["[redacted]",false,null]`,
+		`"{\"k\":\"a\\\"b\"}"`:                        `"{\"k\":\"[redacted]\"}"`,
+		`"\u0073ecret"`:                               `"[redacted]"`,
+		`{"a":`:                                       `"[redacted]"`,
+	} {
+		if got := string(replaceTexts(json.RawMessage(in), given)); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+}
+
 func FuzzRedact(f *testing.F) {
 	f.Add(`{"params":{"inputResponses":{"k":{"action":"accept","content":{"w":"x"}}}}}`, true)
 	f.Add(`{"result":[1,"a",{"b":null}]}`, false)

@@ -163,50 +163,69 @@ func eachText(raw json.RawMessage, f func(string)) {
 	}
 }
 
-// replaceTexts replaces the given texts within every string and number of raw, keys apart.
+// replaceTexts replaces the given texts within every string and number of raw, keys apart. It goes through raw once,
+// however deep that is nested.
 func replaceTexts(raw json.RawMessage, given []string) json.RawMessage {
-	trimmed := bytes.TrimLeft(raw, " \t\r\n")
-	if len(trimmed) == 0 {
-		return raw
-	}
-	switch c := trimmed[0]; {
-	case c == '{':
-		ms, err := members(raw)
-		if err != nil {
-			return quoted(redacted)
-		}
-		for i := range ms {
-			ms[i].val = replaceTexts(ms[i].val, given)
-		}
-		return object(ms)
-	case c == '[':
-		var els []json.RawMessage
-		if json.Unmarshal(raw, &els) != nil {
-			return quoted(redacted)
-		}
-		out := []byte{'['}
-		for i, e := range els {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = append(out, replaceTexts(e, given)...)
-		}
-		return append(out, ']')
-	case c == '"':
-		s := text(raw)
-		t := s
-		for _, g := range given {
-			t = strings.ReplaceAll(t, g, redacted)
-			if esc := string(quoted(g)); len(esc) > len(g)+2 { // JSON within a text
-				t = strings.ReplaceAll(t, esc[1:len(esc)-1], redacted)
-			}
-		}
-		if t == s {
-			return raw
-		}
-		return quoted(t)
-	case slices.Contains(given, string(trimmed)):
+	if !json.Valid(raw) {
 		return quoted(redacted)
 	}
-	return raw
+	out := make([]byte, 0, len(raw))
+	for rest := []byte(raw); len(rest) > 0; {
+		n := tokenLen(rest)
+		t := rest[:n]
+		rest = rest[n:]
+		switch {
+		case t[0] != '"':
+			if slices.Contains(given, string(t)) {
+				t = quoted(redacted)
+			}
+		case !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")):
+			t = replaceInString(t, given)
+		}
+		out = append(out, t...)
+	}
+	return out
+}
+
+// tokenLen is the length of the first token of valid JSON, or of a part of it; blanks and punctuation are one byte each.
+func tokenLen(b []byte) int {
+	const single = "{}[],: \t\r\n"
+	switch {
+	case b[0] == '"':
+		return stringLen(b)
+	case strings.IndexByte(single, b[0]) >= 0:
+		return 1
+	}
+	if n := bytes.IndexAny(b, single); n >= 0 {
+		return n
+	}
+	return len(b)
+}
+
+// stringLen is the length of the JSON string that b begins with.
+func stringLen(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(b)
+}
+
+func replaceInString(raw json.RawMessage, given []string) json.RawMessage {
+	s := text(raw)
+	t := s
+	for _, g := range given {
+		t = strings.ReplaceAll(t, g, redacted)
+		if esc := string(quoted(g)); len(esc) > len(g)+2 { // JSON within a text
+			t = strings.ReplaceAll(t, esc[1:len(esc)-1], redacted)
+		}
+	}
+	if t == s {
+		return raw
+	}
+	return quoted(t)
 }

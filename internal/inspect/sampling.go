@@ -62,21 +62,29 @@ func ReadSampling(params json.RawMessage) Sampling {
 	return s
 }
 
+// maxNested is how deep results of tools are read within each other.
+const maxNested = 4
+
 // contentText is a content block, or a list of them, in words.
-func contentText(raw json.RawMessage) string {
+func contentText(raw json.RawMessage) string { return nestedText(raw, 0) }
+
+func nestedText(raw json.RawMessage, depth int) string {
+	if depth > maxNested {
+		return "…"
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) != nil {
 		list = []json.RawMessage{raw}
 	}
 	var out []string
 	for _, b := range list {
-		out = append(out, BlockText(b))
+		out = append(out, blockText(b, depth))
 	}
 	return strings.Join(out, "\n")
 }
 
-// BlockText is one content block in words: a text as it is, anything else by its kind and size.
-func BlockText(raw json.RawMessage) string {
+// blockText is one content block in words: a text as it is, anything else by its kind and size.
+func blockText(raw json.RawMessage, depth int) string {
 	var b struct {
 		Type, Text, Data, MIMEType, Name, URI string
 		Input                                 json.RawMessage
@@ -101,7 +109,7 @@ func BlockText(raw json.RawMessage) string {
 	case "tool_use":
 		return fmt.Sprintf("[tool_use %s %s]", b.Name, b.Input)
 	case "tool_result":
-		return "[tool_result] " + contentText(b.Content)
+		return "[tool_result] " + nestedText(b.Content, depth+1)
 	}
 	return Pretty(raw)
 }
