@@ -192,13 +192,10 @@ func waysOn(f *draft.Field) string {
 	if !f.Spec.Required {
 		ways = append(ways, ".skip leaves it out")
 	}
-	start := *f
-	start.Reset()
-	switch from := start.From(); {
-	case f.From() != draft.Person:
-	case from == draft.Default:
+	switch f.ResetsTo() {
+	case draft.Default:
 		ways = append(ways, ".default goes back to the default")
-	case from == draft.Earlier:
+	case draft.Earlier:
 		ways = append(ways, ".default goes back to your last answer")
 	}
 	if len(ways) == 0 {
