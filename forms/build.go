@@ -2,7 +2,6 @@ package forms
 
 import (
 	"fmt"
-	"slices"
 
 	"askback/internal/strictjson"
 )
@@ -12,6 +11,7 @@ type builder struct {
 	name    string
 	lim     Limits
 	ignored []string
+	known   map[string]bool // of ignored
 	hint    string
 	dropped string // why the default is not used
 	errs    SchemaErrors
@@ -154,9 +154,14 @@ func (b *builder) judge(p *property, actual jsonTypes) {
 }
 
 func (b *builder) ignore(keyword string) {
-	if !slices.Contains(b.ignored, keyword) {
-		b.ignored = append(b.ignored, keyword)
+	if b.known[keyword] {
+		return
 	}
+	if b.known == nil {
+		b.known = map[string]bool{}
+	}
+	b.known[keyword] = true
+	b.ignored = append(b.ignored, keyword)
 }
 
 // onlyOnes reports whether every multipleOf is 1, on an integer.

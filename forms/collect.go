@@ -10,11 +10,13 @@ import (
 	"askback/internal/strictjson"
 )
 
-// The bounds of following references: how many in a row, and how many in one
-// schema, so that a small schema cannot stand for an enormous one.
+// The bounds of following references: how many in a row, how many in one
+// schema, and to how many bytes in all, so that a small schema cannot stand for
+// an enormous one.
 const (
 	maxRefDepth = 4
 	maxRefs     = 256
+	maxRefBytes = 1 << 20
 )
 
 // collector reads property schemas of one document.
@@ -22,6 +24,7 @@ type collector struct {
 	root strictjson.Value
 	lim  Limits
 	refs int // references followed so far
+	size int // bytes that they led to
 }
 
 // place is where a schema stands: the references that led to it, and whether
@@ -187,6 +190,10 @@ func (c *collector) follow(p *property, val strictjson.Value, at place) *propert
 	target, ok := c.resolve(ref)
 	if !ok {
 		p.reject("$ref", "must refer to an entry of this schema's own $defs or definitions; nothing else is looked up")
+		return nil
+	}
+	if c.size += len(target.Raw()); c.size > maxRefBytes {
+		p.reject("$ref", fmt.Sprintf("leads with the others to more than %d bytes of schemas", maxRefBytes))
 		return nil
 	}
 	at.via = append(slices.Clip(at.via), ref)

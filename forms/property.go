@@ -1,7 +1,6 @@
 package forms
 
 import (
-	"slices"
 	"unicode/utf8"
 
 	"askback/internal/strictjson"
@@ -13,6 +12,7 @@ type property struct {
 	types    jsonTypes // what the type keywords leave
 	decided  bool      // a keyword says what the value is
 	keywords []string  // constraints and unknown keywords, in order of sight
+	seen     map[string]bool
 	bad      map[string]string
 
 	title, description string
@@ -33,9 +33,14 @@ type property struct {
 
 // saw notes a keyword once.
 func (p *property) saw(keyword string) {
-	if !slices.Contains(p.keywords, keyword) {
-		p.keywords = append(p.keywords, keyword)
+	if p.seen[keyword] {
+		return
 	}
+	if p.seen == nil {
+		p.seen = map[string]bool{}
+	}
+	p.seen[keyword] = true
+	p.keywords = append(p.keywords, keyword)
 }
 
 // reject notes that a keyword cannot be met as it stands. Whether that refuses

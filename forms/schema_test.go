@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // props is a requestedSchema with the given properties.
@@ -221,6 +222,36 @@ func TestSchemaReferences(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 	})
+}
+
+// TestSchemaManyKeywords: the largest schema that is read cannot keep us busy by
+// referring again and again to a definition of many keywords.
+func TestSchemaManyKeywords(t *testing.T) {
+	schema := func(keywords int) []byte {
+		var unknown, ps []string
+		for i := range keywords {
+			unknown = append(unknown, fmt.Sprintf(`"%05d":0`, i))
+		}
+		const r = `"$ref":"#/$defs/A"`
+		for i := range 32 {
+			ps = append(ps, fmt.Sprintf(`"p%d":{%s,"allOf":[{%s,"allOf":[{%s,"allOf":[{%s}]}]}]}`, i, r, r, r, r))
+		}
+		return []byte(props(strings.Join(ps, ","), `"$defs":{"A":{"type":"string",`+strings.Join(unknown, ",")+`}}`))
+	}
+	start := time.Now()
+	if _, err := ReadSchema(schema(5_000), SchemaOptions{}); err == nil || !strings.Contains(err.Error(), "bytes of schemas") {
+		t.Errorf("error %v", err)
+	}
+	if args, err := ReadArguments(schema(20_000)); err != nil || len(args.Unread) == 0 {
+		t.Errorf("arguments: %v, %v", args.Unread, err)
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("took %v", took)
+	}
+	s, err := ReadSchema(schema(300), SchemaOptions{})
+	if err != nil || len(s.Ignored) != 32*300 {
+		t.Errorf("%d ignored, %v", len(s.Ignored), err)
+	}
 }
 
 // TestSchemaRefusals: each keyword that constrains and is not in the table

@@ -14,6 +14,9 @@ func CheckPattern(p string) error {
 	if !utf8.ValidString(p) {
 		return errors.New("it is not valid UTF-8")
 	}
+	if len(p) > MaxBytes {
+		return errors.New("it is longer than a schema may be")
+	}
 	c := &patternChecker{rest: p, names: map[string]bool{}}
 	if err := c.disjunction(0); err != nil {
 		return err

@@ -51,7 +51,7 @@ func TestPatterns(t *testing.T) {
 		"(": false, ")": false, "*a": false, "a**": false, "a{2}{3}": false, "a{3,2}": false, "[": false, "[z-a]": false,
 		`\`: false, "(?P<n>a)": false, "(?i)a": false, "(?<n>a)(?<n>b)": false, "(?<1>a)": false, "(?<=a)*": false, "^*": false,
 		"(?<n>a)\\k<m>": false, `[\`: false, "{1}": false, "a\xff": false,
-		strings.Repeat("(", 500): false,
+		strings.Repeat("(", 500): false, strings.Repeat("{", MaxBytes) + "}": false,
 	} {
 		if err := CheckPattern(p); (err == nil) != ok {
 			t.Errorf("%q: %v", p, err)
