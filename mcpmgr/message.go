@@ -31,14 +31,15 @@ func (m *message) number() (int64, bool) { return idNumber(m.id) }
 // idNumber reads one of our ids as a peer wrote it. We give whole numbers only, so that one which
 // came back as a float (7.0) or as a string ("7"), as some servers do it, can mean no other request.
 func idNumber(id json.RawMessage) (int64, bool) {
-	text := string(id)
 	if s, ok := stringValue(id); ok {
-		text = s
-	} else if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) <= safeInteger {
-		return int64(f), true
+		n, err := strconv.ParseInt(s, 10, 64)
+		return n, err == nil && strconv.FormatInt(n, 10) == s
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	return n, err == nil && strconv.FormatInt(n, 10) == text
+	if n, err := strconv.ParseInt(string(id), 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(string(id), 64)
+	return int64(f), err == nil && f == math.Trunc(f) && math.Abs(f) <= safeInteger
 }
 
 // parseMessage checks the shape of one message strictly: what it returns, the SDK's codec

@@ -236,7 +236,10 @@ func (m *mux) read() {
 }
 
 func (m *mux) settle(r *jsonrpc.Response) {
-	id, ok := idNumber(json.RawMessage(idText(r.ID)))
+	id, ok := r.ID.Raw().(int64)
+	if !ok {
+		id, ok = idNumber(json.RawMessage(idText(r.ID)))
+	}
 	m.mu.Lock()
 	f := m.pending[id]
 	if ok && f != nil {
