@@ -133,10 +133,22 @@ func callName(m *Message) string {
 	return text(get(m.Raw, "params", name))
 }
 
-// Arguments are those of the call, for another call with edited ones; nil where there are none.
+// Arguments are those of the call, for another call with edited ones; nil where there are none. They outlive the text
+// of the request, and are there where none was sent.
 func (c *Conversation) Arguments() json.RawMessage {
-	if len(c.Legs) == 0 || c.Legs[0].Request == nil {
+	if c.Run != nil {
+		return bytes.Clone(c.Run.Arguments)
+	}
+	if r := c.First(); r != nil {
+		return bytes.Clone(get(r.Raw, "params", "arguments"))
+	}
+	return nil
+}
+
+// First is the original request, or nil where none was sent.
+func (c *Conversation) First() *Message {
+	if len(c.Legs) == 0 {
 		return nil
 	}
-	return bytes.Clone(get(c.Legs[0].Request.Raw, "params", "arguments"))
+	return c.Legs[0].Request
 }

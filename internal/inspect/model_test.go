@@ -197,6 +197,26 @@ func TestLogIsBounded(t *testing.T) {
 	}
 }
 
+// A call can be made again when the text of its request is not kept any more, and when it was never sent.
+func TestArgumentsOutliveTheirText(t *testing.T) {
+	l := NewLog()
+	l.Apply(Started{Run{ID: 1, Request: Request{Server: "s", Method: "tools/call", Name: "a", Arguments: json.RawMessage(`{"n":1}`)}}})
+	c := l.OfRun(1)
+	if got := string(c.Arguments()); got != `{"n":1}` || c.First() != nil {
+		t.Errorf("not sent: %s", got)
+	}
+	l.Apply(Bound{1, 7})
+	m := l.Add(tapped(mcpmgr.Sent, "4", "tools/call", false, 7, 1, `{"params":{"name":"a","arguments":{"n":1}}}`))
+	m.Raw = nil
+	if got := string(c.Arguments()); got != `{"n":1}` || c.First() != m {
+		t.Errorf("not kept: %s", got)
+	}
+	l.Add(tapped(mcpmgr.Sent, "5", "tools/call", false, 8, 1, `{"params":{"name":"a","arguments":{"n":2}}}`))
+	if got := string(l.Find("s", 8).Arguments()); got != `{"n":2}` {
+		t.Errorf("of nobody here: %s", got)
+	}
+}
+
 // Of a call that has ended its messages alone are kept, so that their bounds hold for all.
 func TestLogKeepsNoResultTwice(t *testing.T) {
 	l := NewLog()

@@ -130,7 +130,7 @@ func (m *Model) conversation(c *inspect.Conversation, w int) []convLine {
 	}
 	say(nil, "", head)
 	if args := c.Arguments(); args != nil {
-		say(c.Legs[0].Request, "arguments ", compact(args))
+		say(c.First(), "arguments ", compact(args))
 	}
 	for i, l := range c.Legs {
 		m.leg(c, i, l, say, &out)
