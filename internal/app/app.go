@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"askback/protocol"
 )
 
 // env is the world as a command sees it, so that tests can give it another.
@@ -112,14 +114,17 @@ func genericCode(err error) string {
 	return "failed"
 }
 
-// noEmptyFlags refuses a flag whose value is empty, as an unset variable of a script leaves it: it would count as not
+// checkFlags refuses a flag whose value is empty, as an unset variable of a script leaves it: it would count as not
 // given, and something else than what was meant would run.
-func noEmptyFlags(cmd *cobra.Command, _ []string) (err error) {
+func checkFlags(cmd *cobra.Command, g *globals) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {
 			err = usagef(fmt.Errorf("--%s: its value is empty", f.Name))
 		}
 	})
+	if err == nil && g.permissionMode != "" && !protocol.PermissionMode(g.permissionMode).Known() {
+		err = usagef(fmt.Errorf("--permission-mode %q: the modes are explore, ask and bypass", g.permissionMode))
+	}
 	return err
 }
 

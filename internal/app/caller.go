@@ -166,6 +166,10 @@ func (c *caller) call(ctx context.Context, tools *toolSide) (*callOutput, error)
 		Content: protocol.Content{Text: fmt.Sprintf("/call %s/%s %s", c.server, c.tool, c.args)}}
 	c.turn = protocol.TurnSnapshot{SessionID: c.session, TurnID: in.TurnID}
 	started, err := hostclient.StartTurn(ctx, c.view, tools.connection(), in)
+	if hostclient.RefusalOf(err) == protocol.CodeSessionBusy {
+		return nil, &exitError{code: exitUnreachable, name: "session_busy", err: fmt.Errorf(
+			"a Turn runs in the session %s; wait for its end, or leave --session out for one of this call's own", forms.Line(c.g.session))}
+	}
 	if err != nil {
 		return nil, connectError(err)
 	}

@@ -12,7 +12,7 @@ import (
 // flagValues are the flags that take one of a few words.
 var flagValues = map[string][]string{
 	"log-level":       {"debug", "info", "warn", "error"},
-	"permission-mode": {"bypass"},
+	"permission-mode": {"explore", "ask", "bypass"},
 	"role":            {"client", "provider", "both"},
 	"era":             {"auto", "modern", "legacy"},
 	"method": {"tools/call", "tools/list", "prompts/get", "prompts/list", "resources/read", "resources/list",

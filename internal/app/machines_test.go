@@ -342,6 +342,19 @@ func TestDeclinedElsewhere(t *testing.T) {
 	}
 }
 
+// A session in which a Turn runs takes no call, and says so.
+func TestCallInABusySession(t *testing.T) {
+	m := startMachines(t)
+	name, session, turn := m.ask()
+	r := m.there.run("--config", m.there.path("demo.json"), "call", "demo/plain", "--json", "--host", m.endpoint, "--ca-file", m.there.path("ca.pem"),
+		"--token-file", m.there.path("client.token"), "--provider-token-file", m.there.path("provider.token"), "--session", session)
+	if r.code != exitUnreachable || r.errorCode(t) != "session_busy" || !strings.Contains(r.stderr, "a Turn runs in the session "+session) {
+		t.Errorf("%+v", r)
+	}
+	m.answer(name, "--decline")
+	m.ended(session, turn)
+}
+
 // What a Host says to a token of both roles, with what can be done about it from here.
 func TestCallThatNeedsBypass(t *testing.T) {
 	m := startMachines(t)

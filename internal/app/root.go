@@ -41,7 +41,7 @@ that --host names.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 
-		PersistentPreRunE: noEmptyFlags,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd, g) },
 	}
 	// Without Args: cobra then names a first word that is no command before it reads the flags of none.
 	root.RunE = func(cmd *cobra.Command, args []string) error {

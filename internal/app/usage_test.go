@@ -23,6 +23,7 @@ func TestUsageUnderJSON(t *testing.T) {
 		"none":                  {"call", "--json"},
 		"a blank in the name":   {"call", "demo/a b", "--json"},
 		"level":                 {"tools", "--json", "--log-level", "loud"},
+		"mode":                  {"tools", "--json", "--permission-mode", "bypas"},
 		"arguments":             {"call", "demo/plain", "--json", "--args", "@gone"},
 		"arguments of a device": {"call", "demo/plain", "--json", "--args", "@/dev/zero"},
 	} {
