@@ -98,6 +98,16 @@ func TestInspectCommandAndExport(t *testing.T) {
 			t.Error(err, info.Mode())
 		}
 	}
+	call := []string{"inspect", "--json", "--method", "tools/call", "--name", "mrtr_two_step", "--set", "word=a", "--export"}
+	if r := w.run(append(call, w.path("gone/messages"), "--", os.Args[0], "demo-server", "--record", w.path("record.jsonl"))...); r.code != exitUsage || w.calls() != 0 {
+		t.Errorf("a file that cannot be written: %d calls, %+v", w.calls(), r)
+	}
+	if _, err := os.Stat("/dev/full"); err == nil {
+		r := w.run(append(call, "/dev/full", "--", os.Args[0], "demo-server")...)
+		if r.code != exitFailed || r.json(t)["result"] == nil || !strings.Contains(r.stderr, "no space") {
+			t.Errorf("a full device: %+v", r)
+		}
+	}
 	if r := w.run("inspect", "--json", "http://127.0.0.1:1/mcp"); r.code != 5 || !strings.Contains(r.stdout, `"state":"failed"`) {
 		t.Errorf("%d %s", r.code, r.stdout)
 	}

@@ -72,6 +72,11 @@ func runInspectOnce(ctx context.Context, g *globals, f *inspectFlags, opt inspec
 	if err := c.prepare(ctx, opt); err != nil {
 		return err
 	}
+	export, err := c.openExport()
+	if err != nil {
+		return err
+	}
+	defer export.Close() // a nil one, too
 	opt.Tell = c.inbox.put
 	c.ins = inspect.Open(opt)
 	out, err := c.run(ctx)
@@ -80,16 +85,17 @@ func runInspectOnce(ctx context.Context, g *globals, f *inspectFlags, opt inspec
 	if c.lines != nil {
 		c.lines.Close()
 	}
-	if xerr := c.writeExport(); xerr != nil && err == nil {
-		err = xerr
-	}
+	xerr := c.writeExport(export)
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errSignal) && !isFailure(err) {
 		err = &callFailure{code: "cancelled", message: cause.Error()}
 	}
 	if err != nil {
 		return c.failed(err)
 	}
-	return out()
+	if err := out(); err != nil {
+		return err
+	}
+	return xerr
 }
 
 // prepare reads the flags, before anything is started.
@@ -309,18 +315,29 @@ func progressLine(p mcpmgr.Progress) string {
 	return s
 }
 
-// writeExport writes the messages to a new file of the person's own.
-func (c *inspectOnce) writeExport() error {
+// openExport opens the file of the messages before anything is called: what cannot be written is no reason to lose a
+// result. What it held before stays until there is something to write.
+func (c *inspectOnce) openExport() (*os.File, error) {
 	if c.f.export == "" {
+		return nil, nil
+	}
+	file, err := os.OpenFile(c.f.export, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, usagef(fmt.Errorf("--export: %w", err))
+	}
+	return file, nil
+}
+
+// writeExport writes the messages. That it fails is told beside the result.
+func (c *inspectOnce) writeExport(file *os.File) error {
+	if file == nil {
 		return nil
 	}
-	file, err := os.OpenFile(c.f.export, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return usagef(fmt.Errorf("--export: %w", err))
-	}
+	_ = file.Truncate(0) // a pipe or a device holds nothing
 	if err := c.log.Export(file, inspect.Filter{}, c.f.values); err != nil {
-		file.Close()
-		return fmt.Errorf("--export: %w", err)
+		err = fmt.Errorf("--export: %w", err)
+		fmt.Fprintf(c.g.env.stderr, "askback: %v\n", err)
+		return &exitError{code: exitFailed, silent: true, err: err}
 	}
-	return file.Close()
+	return nil
 }
