@@ -260,7 +260,7 @@ func TestSet(t *testing.T) {
 func TestLooksSecret(t *testing.T) {
 	for _, s := range []string{
 		"password", "Password", "userPassword", "DB_PASSWORD", "pwd", "new password", "password2", "passphrase", "api_key", "apiKey", "APIKey", "X-API-Key", "API key",
-		"access token", "accessToken", "token", "auth-token", "GITHUB_TOKEN", "secret", "clientSecret", "private key", "cvv", "CVC", "card number", "creditCard",
+		"access token", "accessToken", "token", "auth-token", "GITHUB_TOKEN", "dbpassword", "Neue Passwörter", "Contrasena", "2FA code", "Backup codes", "Bearer", "JWT", "Card expiry", "cc_number", "Routing number", "secret", "clientSecret", "private key", "cvv", "CVC", "card number", "creditCard",
 		"Credit card number", "otp", "PIN", "one-time code", "seed phrase", "iban", "Passwort", "contraseña", "パスワード", "пароль", "pass\u200bword", "ｐａｓｓｗｏｒｄ",
 		"Paste your API key here", "Bearer tokens",
 	} {
@@ -269,7 +269,7 @@ func TestLooksSecret(t *testing.T) {
 		}
 	}
 	for _, s := range []string{
-		"name", "environment", "token_count", "tokenLimit", "Token budget", "max_tokens", "maxTokens", "tokenizer", "passenger", "spinner", "pinned", "secretary", "keyboard", "key", "card", "compass", "opinion",
+		"name", "environment", "token_count", "tokenLimit", "Token budget", "max_tokens", "maxTokens", "tokenizer", "passenger", "spinner", "pinned", "secretary", "keyboard", "key", "card", "recovery", "code", "expiry", "backup", "discard no", "compass", "opinion",
 		"passing", "authentic", "country code", "",
 	} {
 		if LooksSecret(Field{Kind: KindString, Name: s, Label: s, Description: s}) {

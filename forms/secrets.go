@@ -32,7 +32,8 @@ var (
 		"secret": true, "secrets": true, "token": true, "apikey": true, "credential": true, "credentials": true,
 		"cvv": true, "cvc": true, "cvv2": true, "cvc2": true, "otp": true, "totp": true, "pin": true, "ssn": true,
 		"iban": true, "privatekey": true, "secretkey": true, "accesskey": true, "authtoken": true,
-		"accesstoken": true, "creditcard": true, "cardnumber": true, "mnemonic": true,
+		"accesstoken": true, "creditcard": true, "cardnumber": true, "mnemonic": true, "bearer": true, "jwt": true,
+		"cardholder": true, "authkey": true, "mfa": true, "2fa": true,
 	}
 	// tokenCounts follow a token that is a unit of text, not a credential.
 	tokenCounts = map[string]bool{
@@ -45,11 +46,13 @@ var (
 		"refresh tokens", "session tokens", "bearer tokens", "session cookie", "pass phrase", "pass code",
 		"pass word", "card number", "credit card", "debit card", "security code", "verification code",
 		"one time code", "one time password", "recovery code", "recovery phrase", "seed phrase", "bank account",
-		"account number", "social security", "auth code", "authorization code",
+		"account number", "social security", "auth code", "authorization code", "auth key", "master key",
+		"backup code", "backup codes", "recovery codes", "authenticator code", "login code", "security answer",
+		"bank card", "payment card", "card no", "cc number", "card expiry", "card holder", "routing number", "sort code",
 		"mot de passe", "numéro de carte", "clave de acceso",
 	}
 	secretParts = []string{
-		"passwort", "kennwort", "geheim", "contraseña", "wachtwoord", "lösenord", "hasło", "пароль",
+		"password", "passwd", "passwort", "passwört", "kennwort", "kennwört", "geheim", "contraseña", "contrasena", "motdepasse", "wachtwoord", "lösenord", "hasło", "пароль",
 		"パスワード", "密码", "密碼", "비밀번호", "parola", "senha",
 	}
 )
