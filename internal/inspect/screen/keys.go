@@ -42,7 +42,7 @@ var bindings = []binding{
 	{"form", "ctrl+x, esc", "decline, dismiss; each asks once"},
 	{"address", "y", "agree to open it"},
 	{"address", "r", "after that: done there, retry the call"},
-	{"address", "c", "copy it"},
+	{"address", "c, p", "copy it; show it alone, to be selected"},
 	{"sampling", "a, j", "answer as text, as JSON"},
 	{"sampling", "ctrl+s, s", "review what would be sent, send it"},
 	{"sampling", "ctrl+x", "reject, which fails the call; asks once"},

@@ -3,6 +3,7 @@ package screen
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -270,6 +271,27 @@ func TestTypedTextSurvivesItsForm(t *testing.T) {
 					t.Errorf("copied %q", r.clip)
 				}
 			})
+		})
+	}
+}
+
+// SE-07: where the clipboard is out of reach the address is on rows that hold nothing else.
+func TestAddressAlone(t *testing.T) {
+	address := "https://x.example/" + strings.Repeat("0123456789", 60)
+	for _, s := range sizes {
+		bubble(t, func() *peer.Server { return asksURL(address) }, setup{w: s[0], h: s[1]}, func(r *rig) {
+			r.tool("t")
+			r.press("p")
+			rows := strings.Split(r.frame(), "\n")
+			from := slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, "https") })
+			if from < 0 || !strings.HasPrefix(address, strings.Join(rows[from:from+4], "")) {
+				t.Fatalf("%v:\n%s", s, r.frame())
+			}
+			r.press("y", "o", "r", "ctrl+x", "esc")
+			if p := r.m.up.(*urlPanel); p.alone || p.stage != urlAsking {
+				t.Errorf("%+v", p)
+			}
+			r.wants("Sign in to go on.", "x.example")
 		})
 	}
 }

@@ -40,6 +40,7 @@ type urlPanel struct {
 	status  string
 	problem string // what became of the browser
 	read    bool   // the end of the panel was on screen
+	alone   bool   // nothing but the address is shown
 	kit.Scroller
 	w, h  int
 	visit *visit // what the person's consent is for instead of an Ask: an authorization; or nil
@@ -76,7 +77,17 @@ func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	if p.Scroller.Key(k, max(1, p.room(m)-1)) {
 		return nil
 	}
+	if p.alone {
+		if s == "p" || s == "esc" {
+			p.alone, p.Scroller = false, kit.Scroller{}
+		}
+		return nil
+	}
 	switch s {
+	case "p":
+		if p.address.Host != "" { // else it may hold anything
+			p.alone, p.Scroller = true, kit.Scroller{}
+		}
 	case "c":
 		return m.copy(p.address.Text, "the address")
 	case "y", "o":
@@ -110,6 +121,9 @@ func (p *urlPanel) agree(s string, m *Model) tea.Cmd {
 	return func() tea.Msg { return opened{id, browser.Open(m.ctx, address)} }
 }
 
+// byHand is what a person does where no browser could be run. Not every terminal takes what c copies.
+const byHand = "copy the address and open it yourself (c, or p to select)"
+
 // opened says what became of the browser. The consent stays pending: only the person knows whether a page was seen.
 func (p *urlPanel) opened(err error) {
 	if p.stage == urlConfirming { // the question stays
@@ -120,9 +134,9 @@ func (p *urlPanel) opened(err error) {
 	p.problem = ""
 	switch {
 	case errors.Is(err, inspect.ErrNoBrowser):
-		p.status = "no $BROWSER: copy the address and open it yourself"
+		p.status = "no $BROWSER: " + byHand
 	case err != nil:
-		p.status = "copy the address and open it yourself"
+		p.status = byHand
 		p.problem = "not opened: " + err.Error()
 	default:
 		p.status = "opened by $BROWSER"
@@ -256,6 +270,9 @@ func (p *urlPanel) view(m *Model) string {
 		return frame(head, append(body, "", "y       "+does, "n, esc  go back"), m.th.Dim.Render("nothing is sent yet"),
 			[]kit.Hint{{"y", does}, {"n", "back"}}, m)
 	}
+	if p.alone {
+		return p.aloneView(m)
+	}
 	p.seen(m)
 	body, where := p.Cut(p.body(m), p.room(m))
 	status := p.status
@@ -269,6 +286,17 @@ func (p *urlPanel) view(m *Model) string {
 		status = where + ": read on with pgdown"
 	}
 	return frame(head, body, m.th.Strong.Render(kit.Clip(status, p.w)), p.hints(), m)
+}
+
+// aloneView is the address from edge to edge, so that a terminal's own selection gives it whole. It holds no blank, and
+// its rows are full: it cannot look like anything else.
+func (p *urlPanel) aloneView(m *Model) string {
+	body, where := p.Cut(hardWrap(forms.Line(p.address.Text), p.w), p.room(m))
+	status := "the address alone, to be selected"
+	if where != "" {
+		status = where + ": " + status
+	}
+	return frame(p.head(m), body, m.th.Dim.Render(status), []kit.Hint{{"p", "back"}, {"esc", "back"}}, m)
 }
 
 func (p *urlPanel) hints() []kit.Hint {

@@ -37,7 +37,7 @@ func TestRandomWalks(t *testing.T) {
 	}
 	alphabet := []string{"enter", "esc", "tab", "shift+tab", "up", "down", "left", "right", "pgdown", "home", "end", "space", "backspace", "f1",
 		"ctrl+s", "ctrl+x", "ctrl+f", "ctrl+t", "ctrl+o", "ctrl+r", "ctrl+g", "ctrl+c", "ctrl+l", "1", "2", "3", "4", "5", "6", "7",
-		"y", "n", "s", "e", "r", "a", "j", "x", "d", "c", "f", "/", "?", "w", "l", "E", "text", "{}"}
+		"y", "n", "s", "e", "r", "a", "j", "x", "d", "c", "p", "o", "f", "/", "?", "w", "l", "E", "text", "{}"}
 	for walk := range walks {
 		t.Run(strconv.Itoa(walk), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(uint64(walk), 7))
