@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 )
 
 // Code says, in a word that does not change, why a call failed.
@@ -135,6 +136,7 @@ func (e *errAuth) Error() string { return e.msg }
 type errStatus struct {
 	status int
 	msg    string
+	after  time.Duration // what the server asks to wait before the next request; 0: nothing asked
 }
 
 func (e *errStatus) Error() string { return e.msg }

@@ -43,6 +43,7 @@ func newHTTPClient(endpoint *url.URL) *http.Client {
 type rpcStatus struct {
 	err    *jsonrpc.Error
 	status int
+	after  time.Duration // as in errStatus
 }
 
 func (e *rpcStatus) Error() string { return e.err.Error() }
@@ -86,7 +87,7 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 		if m, perr := parseMessage(bytes.TrimPrefix(raw, bom)); perr == nil && m.response() && m.err != nil {
 			if _, rerr := l.reply(req, m, true); rerr == error(m.err) {
 				if resp.StatusCode != http.StatusUnauthorized {
-					return &rpcStatus{m.err, resp.StatusCode}
+					return &rpcStatus{m.err, resp.StatusCode, retryAfter(resp.Header)}
 				}
 			}
 		}
@@ -99,10 +100,39 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 		}
 		return e
 	case code < 400:
-		return &errStatus{code, "the server redirects " + redirectTarget(l.endpoint, resp) + ", which is not followed"}
+		return &errStatus{status: code, msg: "the server redirects " + redirectTarget(l.endpoint, resp) + ", which is not followed"}
 	default:
-		return &errStatus{code, "the server answers " + statusText(code)}
+		e := &errStatus{status: code, msg: "the server answers " + statusText(code), after: retryAfter(resp.Header)}
+		if e.after > 0 {
+			e.msg += fmt.Sprintf(" and asks to wait %v", e.after)
+		}
+		return e
 	}
+}
+
+const maxRetryAfter = time.Hour
+
+// retryAfter reads the header of that name: seconds, or a date.
+func retryAfter(h http.Header) time.Duration {
+	v := h.Get("Retry-After")
+	var d time.Duration
+	if n, err := strconv.ParseUint(v, 10, 31); err == nil {
+		d = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(v); err == nil {
+		d = time.Until(at).Round(time.Second)
+	}
+	return min(max(d, 0), maxRetryAfter)
+}
+
+// waitAsked is how long the server that failed with err asks to be left alone.
+func waitAsked(err error) time.Duration {
+	if e, ok := errors.AsType[*errStatus](err); ok {
+		return e.after
+	}
+	if e, ok := errors.AsType[*rpcStatus](err); ok {
+		return e.after
+	}
+	return 0
 }
 
 // unauthorized says what a 401 or 403 means to a person, and what there is to do.

@@ -105,7 +105,7 @@ func (l *httpLink) postOnly(ctx context.Context, req *request, body []byte) erro
 	defer resp.Body.Close()
 	drain(resp.Body, cancel)
 	if resp.StatusCode >= 300 {
-		return &errStatus{resp.StatusCode, "the server answers " + statusText(resp.StatusCode)}
+		return &errStatus{status: resp.StatusCode, msg: "the server answers " + statusText(resp.StatusCode)}
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (l *httpLink) get(ctx context.Context, lastID string) (*http.Response, erro
 	typ, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if resp.StatusCode != http.StatusOK || typ != "text/event-stream" {
 		_ = resp.Body.Close()
-		return nil, &errStatus{resp.StatusCode, "the server answers " + statusText(resp.StatusCode)}
+		return nil, &errStatus{status: resp.StatusCode, msg: "the server answers " + statusText(resp.StatusCode)}
 	}
 	return resp, nil
 }

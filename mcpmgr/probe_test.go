@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -359,6 +360,24 @@ func TestEraHTTP(t *testing.T) {
 		}
 		if st, _ := m.Server("s"); len(p.by("initialize")) != 0 || !strings.Contains(st.Reason, "does not answer") {
 			t.Fatal("silence changed the era", st.Reason)
+		}
+	})
+	t.Run("asks to be left alone", func(t *testing.T) {
+		ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "90")
+			w.WriteHeader(503)
+		}))
+		defer ts.Close()
+		m := startServers(t, Options{}, config.Server{Name: "s", Transport: config.HTTP, URL: ts.URL})
+		_ = m.Wait(t.Context(), "s")
+		if st, _ := m.Server("s"); time.Until(st.Retry) < time.Minute || !strings.Contains(st.Reason, "503 Service Unavailable and asks to wait 1m30s") {
+			t.Fatalf("%+v", st)
+		}
+		for in, want := range map[string]time.Duration{"": 0, "7": 7 * time.Second, "-1": 0, "x": 0, "9999999": time.Hour, "99999999999": 0,
+			"Thu, 01 Jan 1970 00:00:00 GMT": 0, time.Now().Add(time.Minute).UTC().Format(http.TimeFormat): time.Minute} {
+			if got := retryAfter(http.Header{"Retry-After": {in}}); (got - want).Abs() > 2*time.Second {
+				t.Errorf("%q: %v", in, got)
+			}
 		}
 	})
 	t.Run("refused", func(t *testing.T) {

@@ -150,8 +150,9 @@ func (v *server) fail(err error, pause time.Duration) time.Duration {
 		}
 		return retryMin
 	}
-	v.set(StateFailed, reason, false, time.Now().Add(pause), nil)
-	timer := time.NewTimer(pause)
+	wait := max(pause, waitAsked(err))
+	v.set(StateFailed, reason, false, time.Now().Add(wait), nil)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
