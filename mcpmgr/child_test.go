@@ -140,9 +140,17 @@ func init() {
 	childMains["environment"] = func() {
 		dir, _ := os.Getwd()
 		pgid, _ := syscall.Getpgid(0)
-		text, _ := json.Marshal(fmt.Sprint(os.Args[1:], os.Getenv("ASKBACK_TOKEN"), os.Getenv("X_TEST"), " ", dir, " ", pgid == os.Getpid()))
+		text, _ := json.Marshal(fmt.Sprint(os.Args[1:], os.Getenv("ASKBACK_TOKEN"), os.Getenv("X_TEST"), " ", dir, " ", pgid == os.Getpid(), " ", sessionOf("self") == os.Getpid()))
 		newPeer().handle("tools/call", func(r *preq) { r.result(`{"content":[{"type":"text","text":` + string(text) + `}]}`) }).stream(os.Stdin, os.Stdout)
 	}
+}
+
+// sessionOf is the session of a process: one that is not ours has no hold of the terminal.
+func sessionOf(pid string) int {
+	stat, _ := os.ReadFile("/proc/" + pid + "/stat")
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	sid, _ := strconv.Atoi(append(strings.Fields(rest), "", "", "", "")[3])
+	return sid
 }
 
 func startChildServer(t testing.TB, name string, opt Options, env ...config.Pair) *Manager {
@@ -323,7 +331,7 @@ func TestChild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if real, _ := filepath.EvalSymlinks(dir); !strings.Contains(string(res.Content[0]), `[a b $HOME]v 1 `+real+` true`) {
+		if real, _ := filepath.EvalSymlinks(dir); !strings.Contains(string(res.Content[0]), `[a b $HOME]v 1 `+real+` true true`) {
 			t.Fatalf("%s", res.Content[0])
 		}
 	})
