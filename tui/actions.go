@@ -56,7 +56,7 @@ func (m *Model) act(a action) tea.Cmd {
 		if !ok {
 			return nil
 		}
-		m.notice = "trying again"
+		m.notice = tryingAgain
 		return m.request(func() tea.Msg { r.Retry(); return done{} })
 	case doStop:
 		return m.stopTurn()
@@ -65,6 +65,12 @@ func (m *Model) act(a action) tea.Cmd {
 	}
 	return nil
 }
+
+// What is said until a connection is there again.
+const (
+	notReachable = "the Host is not reachable now"
+	tryingAgain  = "trying again"
+)
 
 func restarting(server string) string { return "restarting " + forms.Line(server) }
 
@@ -128,7 +134,7 @@ func (m *Model) send(text string) tea.Cmd {
 		m.notice = "no session is open; ctrl+g lists them"
 		return nil
 	case m.links[hostview.LinkView].State != hostview.StateReady:
-		m.notice = "the Host is not reachable now"
+		m.notice = notReachable
 		return nil
 	case len(text) > maxTurnText:
 		m.notice = "a text has at most 48 KiB; this one has " + size(len(text))

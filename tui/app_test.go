@@ -916,3 +916,35 @@ func TestNextFormOvertakesTheOutcome(t *testing.T) {
 		t.Errorf("answers %v", d.host.answers)
 	}
 }
+
+// What is said while the Host is away is not said any more when it is there again.
+func TestNoticeEndsWithTheOutage(t *testing.T) {
+	d := connected(t, 80, 24)
+	lost(d)
+	d.typing("/call a/b").press("enter").want("not reachable now")
+	d.tell(ready(oursAt("x"))...).wantNot("not reachable now").want("/call a/b")
+	lost(d)
+	d.press("ctrl+c", "ctrl+o", "r").want("trying again")
+	d.tell(ready(oursAt("x"))...).wantNot("trying again")
+}
+
+// A form that closed while it was left can be found, for what was typed in it.
+func TestClosedFormIsToldOf(t *testing.T) {
+	for _, w := range []int{40, 80} {
+		d := asking(t, w, 24)
+		d.tick(past).press("down", "enter", "down", "enter").typing("typed by hand").press("ctrl+f").wantNot("closed form")
+		d.tell(hostview.Projection{SessionID: "s1", Turn: turn("completed")},
+			hostview.Settled{SessionID: "s1", InteractionID: "i1", Outcome: hostview.Outcome{Status: hostview.StatusClosed, Reason: "host_restarted"}})
+		d.want("closed form").press("ctrl+f").want("typed by hand").tick(past).press("esc").wantNot("closed form")
+	}
+}
+
+// A Host that lists no sessions says why, and is believed when it does list them.
+func TestUnlistedSessionsSayWhy(t *testing.T) {
+	d := newDriver(t, 80, 24)
+	d.tell(ready(oursAt("x"))...)
+	d.want("Asking the Host for its sessions")
+	d.tell(hostview.Unlisted{Why: "the Host refused session.catalog.query (unauthorized): no\x1b[2J"})
+	d.want("does not list its sessions", `(unauthorized): no\x1b[2J`).wantNot("Asking the Host")
+	d.tell(hostview.Catalog{}).want("No session is open").wantNot("unauthorized")
+}

@@ -187,6 +187,7 @@ func (b *HostBackend) catalogs(ctx context.Context) {
 			b.tell(hostview.Catalog{Sessions: out})
 		} else if hostclient.RefusalOf(err) != "" {
 			b.tell(hostview.Logged{Entry: hostview.LogEntry{Time: time.Now(), Level: "warn", Text: err.Error()}})
+			b.tell(hostview.Unlisted{Why: err.Error()})
 		}
 		select {
 		case <-time.After(catalogPause):

@@ -33,7 +33,8 @@ type Model struct {
 	host     hostview.Host
 	links    map[hostview.Link]hostview.Connection
 	sessions []hostview.Session
-	listed   bool // a catalog has arrived
+	listed   bool   // a catalog has arrived
+	unlisted string // why none does
 
 	open    string // the open session
 	opening string // the one that was asked for

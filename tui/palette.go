@@ -56,7 +56,7 @@ func (p *palette) key(k tea.KeyMsg, v view) action {
 
 func (p *palette) rows(v view) []string {
 	if v.m.servers == nil {
-		return kit.Wrap("  No tool is offered from here. A line such as /call SERVER/TOOL {…} calls one that the Host knows.", v.w)
+		return plainRows("No tool is offered from here. A line such as /call SERVER/TOOL {…} calls one that the Host knows.", v.w)
 	}
 	all := p.shown(v.m)
 	p.clamp(len(all))

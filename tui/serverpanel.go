@@ -65,7 +65,7 @@ func restartServer(name string, v view) dialog {
 
 func (p *serverpanel) rows(v view) []string {
 	if v.m.servers == nil {
-		return kit.Wrap("  No server runs here: the tools of this Host come from somewhere else.", v.w)
+		return plainRows("No server runs here: the tools of this Host come from somewhere else.", v.w)
 	}
 	all := v.m.serverList
 	p.clamp(len(all))

@@ -123,7 +123,7 @@ func (s *sessionlist) rows(v view) []string {
 			"  Name of the new session:",
 			"  " + v.th.Focus.Render(">") + " " + s.name.view(v.w-5, 1, true, v.th.Cursor.Render)[0],
 			"",
-			v.th.Dim.Render("  It is created in the Host's default mode."),
+			v.th.Dim.Render(kit.Clip("  It gets the Host's default mode.", v.w)),
 		}
 	}
 	all := s.shown(v.m)

@@ -15,6 +15,7 @@ import (
 // catalog takes the Host's list. The first one decides which session is opened.
 func (m *Model) catalog(e hostview.Catalog) tea.Cmd {
 	m.sessions = slices.DeleteFunc(slices.Clone(e.Sessions), func(s hostview.Session) bool { return s.Archived })
+	m.unlisted = ""
 	m.ours.SawSessions(e.Sessions, m.open)
 	if m.listed || m.open != "" || m.opening != "" {
 		return m.askBypass()

@@ -22,6 +22,15 @@ func clipMiddle(s string, w int) string {
 	return ansi.Truncate(s, left, "") + "…" + ansi.TruncateLeft(s, n-right, "")
 }
 
+// plainRows is a sentence of ours where a list would be.
+func plainRows(text string, w int) []string {
+	rows := kit.Wrap(text, max(8, w-3))
+	for i, r := range rows {
+		rows[i] = "  " + r
+	}
+	return rows
+}
+
 // few wraps like wrap and stops after n rows, so that a long text costs no more than what is shown. more
 // is how many lines of the text were not looked at, as far as that is cheap to say.
 func few(s string, w, n int) (rows []string, more int) {

@@ -86,6 +86,8 @@ func (m *Model) told(e hostview.Event) tea.Cmd {
 		m.connection(e)
 	case hostview.Catalog:
 		return m.catalog(e)
+	case hostview.Unlisted:
+		m.unlisted = e.Why
 	case hostview.Logged:
 		m.logs.add(e.Entry)
 	case hostview.Projection:
@@ -132,6 +134,9 @@ func (m *Model) connection(e hostview.Connection) {
 		return
 	}
 	lost := e.State != hostview.StateReady
+	if !lost && (m.notice == notReachable || m.notice == tryingAgain) {
+		m.notice = "" // it is, by now
+	}
 	m.queue.connection(lost)
 	for _, q := range m.queues {
 		q.connection(lost)

@@ -92,6 +92,8 @@ func (m *Model) emptyView() []string {
 		switch {
 		case m.listed:
 			text = "No session is open. ctrl+g lists the sessions and creates one."
+		case m.unlisted != "":
+			text = "The Host does not list its sessions.\n\n" + forms.Line(m.unlisted)
 		case m.links[hostview.LinkView].State == hostview.StateReady:
 			text = "Asking the Host for its sessions."
 		case m.links[hostview.LinkView].Detail != "":
@@ -151,6 +153,8 @@ func (m *Model) baseHints() []kit.Hint {
 		out = []kit.Hint{tools, form, stop, helps}
 	case m.running():
 		out = []kit.Hint{stop, tools, helps}
+	case len(m.queue.entries) > 0: // one that has closed, with what was typed in it
+		out = []kit.Hint{send, {"ctrl+f", "closed form"}, tools, helps}
 	default:
 		out = []kit.Hint{send, tools, helps}
 	}

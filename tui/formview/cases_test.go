@@ -593,3 +593,10 @@ func TestReviewEditsTheChosenField(t *testing.T) {
 	d := drive(t, req(text("a", false), text("b", false), text("c", false)), 80, 24).press("ctrl+s").shows("e edit").press("tab", "tab")
 	d.shows("enter edit this field").hides("e edit ").press("enter").shows("field 3 of 3")
 }
+
+// What was typed is offered after a closure; a default of the server's was not.
+func TestDefaultsWereNotTyped(t *testing.T) {
+	d := drive(t, req(text("a", true), defaulted(text("b", false), forms.TextValue("theirs"))), 80, 24).typed("mine")
+	d.m.Closed("it is over")
+	d.shows("What you typed", "A: mine").hides("theirs")
+}

@@ -6,6 +6,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
+	"askback/tui/draft"
 )
 
 // ending is how the form ended: an answer, or a closure and its reason.
@@ -90,7 +91,7 @@ func (m *Model) valueRows(r forms.Result) []string {
 	return rows
 }
 
-// typed is what the person gave, one field a line; safe is for the screen, else as it was typed.
+// typed is what the person gave, in this form or in the one before, one field a line; safe is for the screen, else as it was typed.
 func (m *Model) typed(safe bool) string {
 	var out []string
 	for _, f := range m.draft.Fields {
@@ -98,7 +99,7 @@ func (m *Model) typed(safe bool) string {
 		if !f.IsText() || safe {
 			text = f.Summary()
 		}
-		if f.HasAnswer() {
+		if f.HasAnswer() && f.From() != draft.Default {
 			out = append(out, f.Shown.Label+": "+text)
 		}
 	}

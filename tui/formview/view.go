@@ -171,13 +171,13 @@ func (m *Model) where() string {
 		parts = append(parts, "starts from your last answers")
 	}
 	if len(parts) == 1 {
-		parts = append(parts, m.enterDoes())
+		parts = append(parts, m.enterDoes(m.w-1-cells(parts[0]+m.dot())))
 	}
 	return strings.Join(parts, m.dot())
 }
 
-// enterDoes says how one gets on from the focused field.
-func (m *Model) enterDoes() string {
+// enterDoes says in at most room cells how one gets on from the focused field.
+func (m *Model) enterDoes(room int) string {
 	next := "enter next"
 	if m.idx == len(m.fields)-1 {
 		next = "enter reviews"
@@ -187,6 +187,8 @@ func (m *Model) enterDoes() string {
 		return next
 	case len(f.list.visible) == 0:
 		return "esc clears the filter"
+	case f.list.multi && cells("space takes, "+next) > room:
+		return "space takes"
 	case f.list.multi:
 		return "space takes, " + next
 	}
@@ -218,6 +220,9 @@ func (m *Model) singleAnswer() string {
 		return "s sends your yes"
 	}
 	f := m.current().d
+	if f.Wrong() != "" && m.textIsCut() && m.w < wide {
+		return "y or n"
+	}
 	if f.Wrong() != "" {
 		return "no answer yet: y or n"
 	}

@@ -42,6 +42,9 @@ type (
 	// Catalog is the whole list of sessions.
 	Catalog struct{ Sessions []Session }
 
+	// Unlisted tells that the Host does not give the list of sessions, and why.
+	Unlisted struct{ Why string }
+
 	// Projection is the complete state of the open session; it replaces what was known.
 	Projection struct {
 		SessionID string
@@ -104,6 +107,7 @@ const (
 
 func (Connection) event() {}
 func (Catalog) event()    {}
+func (Unlisted) event()   {}
 func (Projection) event() {}
 func (Settled) event()    {}
 func (Rows) event()       {}
