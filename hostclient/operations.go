@@ -3,17 +3,32 @@ package hostclient
 import (
 	"context"
 	"slices"
+	"time"
 
 	"askback/protocol"
 )
 
 const (
-	// maxListings is how often a listing is started over when it changes while it is read.
-	maxListings = 8
+	// listPatience is how long a listing is started over while it changes between its pages.
+	listPatience = 10 * time.Second
 	// maxListed is how many items a listing may have, so that one which never ends does: a Host that gives the same
 	// page again and again.
 	maxListed = 50_000
 )
+
+// listAgain waits before a listing is started over, or ends it: a Turn changes the list many times in a moment, and a
+// listing of many pages that have a long way can only be read whole between such moments.
+func listAgain(ctx context.Context, what string, began time.Time, restarts int) error {
+	if time.Since(began) > listPatience {
+		return errorf(CodeUnknownOutcome, "the list of %s kept changing while it was read", what)
+	}
+	select {
+	case <-time.After(50 * time.Millisecond << min(restarts, 3)):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // listed checks a page that further ones follow.
 func listed(what string, items, page int) *Error {
@@ -63,13 +78,15 @@ func (v *View) Status(ctx context.Context) (*protocol.HostStatusResult, error) {
 
 // Sessions lists all sessions as the Host orders them. A record that the Host cannot show has only Kind and ID.
 func (v *View) Sessions(ctx context.Context) ([]protocol.SessionItem, error) {
-	for range maxListings {
+	for began, restarts := time.Now(), 0; ; restarts++ {
 		all, whole, err := v.listSessions(ctx)
 		if err != nil || whole {
 			return all, err
 		}
+		if err := listAgain(ctx, "sessions", began, restarts); err != nil {
+			return nil, err
+		}
 	}
-	return nil, errorf(CodeUnknownOutcome, "the list of sessions kept changing while it was read")
 }
 
 func (v *View) listSessions(ctx context.Context) (all []protocol.SessionItem, whole bool, err error) {
@@ -135,12 +152,15 @@ func (v *View) RemoveSession(ctx context.Context, sessionID string, revision int
 func (v *View) Projects(ctx context.Context) ([]protocol.ProjectItem, error) {
 	var all []protocol.ProjectItem
 	in := &protocol.ProjectCatalogQueryInput{Kind: protocol.QueryListStart, View: protocol.ViewSummary}
-	for restarts := 0; restarts < maxListings; {
+	for began, restarts := time.Now(), 0; ; {
 		r, err := ask[*protocol.ProjectCatalogQueryResult](ctx, v.keeper, in)
 		switch {
 		case err != nil:
 			return nil, err
 		case r.Kind != protocol.KindPage:
+			if err := listAgain(ctx, "projects", began, restarts); err != nil {
+				return nil, err
+			}
 			restarts++
 			all = nil
 			in = &protocol.ProjectCatalogQueryInput{Kind: protocol.QueryListStart, View: protocol.ViewSummary}
@@ -155,7 +175,6 @@ func (v *View) Projects(ctx context.Context) ([]protocol.ProjectItem, error) {
 		}
 		in = &protocol.ProjectCatalogQueryInput{Kind: protocol.QueryListContinue, View: protocol.ViewSummary, Revision: r.Revision, Cursor: *r.NextCursor}
 	}
-	return nil, errorf(CodeUnknownOutcome, "the list of projects kept changing while it was read")
 }
 
 // StartTurn starts a Turn with an id that the caller minted: asking again with the same id and content after a loss

@@ -331,6 +331,50 @@ func TestListings(t *testing.T) {
 	})
 }
 
+// TestListingThatChanges: a listing is read whole once the list rests for long enough, and given up after a while when it
+// never does.
+func TestListingThatChanges(t *testing.T) {
+	for name, rests := range map[string]bool{"rests": true, "never rests": false} {
+		inBubble(t, name, func(t *testing.T) {
+			h := newScripted(t)
+			v, p := ready(t, h)
+			began := time.Now()
+			done := make(chan error, 1)
+			go func() {
+				_, err := v.Sessions(t.Context())
+				done <- err
+			}()
+			go func() {
+				cursor := "c"
+				for {
+					f, err := p.read()
+					if err != nil {
+						return
+					}
+					r := f.(*protocol.Request)
+					switch in := r.Input.(*protocol.SessionCatalogQueryInput); {
+					case in.Kind == protocol.QueryListStart:
+						p.answer(r.RequestID, r.Operation, &protocol.SessionCatalogQueryResult{Kind: protocol.KindPage, Revision: "rev", Sessions: []protocol.SessionItem{*item("a")}, NextCursor: &cursor})
+					case rests && time.Since(began) > 5*time.Second:
+						p.answer(r.RequestID, r.Operation, &protocol.SessionCatalogQueryResult{Kind: protocol.KindPage, Revision: "rev", Sessions: []protocol.SessionItem{*item("b")}})
+					default:
+						p.answer(r.RequestID, r.Operation, &protocol.SessionCatalogQueryResult{Kind: protocol.KindRevisionChanged, ExpectedRevision: "rev", ActualRevision: "new"})
+					}
+				}
+			}()
+			err := <-done
+			if rests != (err == nil) || !rests && !strings.Contains(err.Error(), "kept changing") {
+				t.Errorf("%v", err)
+			}
+			if took := time.Since(began); took > 12*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			v.Close()
+			p.drop()
+		})
+	}
+}
+
 // TestEndlessListing: a Host that gives the same page for ever does not hold the caller for ever.
 func TestEndlessListing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
