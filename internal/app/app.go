@@ -132,7 +132,7 @@ func checkFlags(cmd *cobra.Command, g *globals) (err error) {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usagef(fmt.Errorf("%w\nSee '%s --help'.", err, cmd.CommandPath()))
+			return usagef(fmt.Errorf("%w\nUsage: %s\nSee '%s --help'.", err, cmd.UseLine(), cmd.CommandPath()))
 		}
 		return nil
 	}

@@ -46,7 +46,8 @@ func TestUsageUnderJSON(t *testing.T) {
 	})
 }
 
-// A word that is no command is named, whatever flags follow it, and nothing else is shown in its place.
+// A word that is no command is named, whatever flags follow it, and nothing else is shown in its place. A wrong number of
+// words is told with what is wanted.
 func TestUnknownCommand(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {
@@ -59,6 +60,8 @@ func TestUnknownCommand(t *testing.T) {
 		{[]string{"--", "bogus"}, `unknown command "bogus"`},
 		{[]string{"help", "bogus"}, `unknown command "bogus" for "askback"`},
 		{[]string{"help", "host", "bogus"}, `unknown command "bogus" for "askback host"`},
+		{[]string{"call"}, "Usage: askback call SERVER/TOOL [flags]\n"},
+		{[]string{"answer", "a/b", "c/d"}, "Usage: askback answer SESSION/INTERACTION [flags]\n"},
 		{[]string{"host", "token", "bogus"}, `unknown command "bogus" for "askback host token"`},
 		{[]string{"completion", "bogus"}, `unknown command "bogus" for "askback completion"`},
 	} {
