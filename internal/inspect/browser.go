@@ -16,15 +16,14 @@ const browserTime = 3 * time.Second
 var ErrNoBrowser = errors.New("no browser is named by $BROWSER")
 
 // Browser is the value of $BROWSER: commands separated by colons, tried in their order, of words separated by blanks,
-// with %s for the address or the address as the last word. No shell reads it.
+// with %s for the address or the address as the last word. Quotes hold a word together. No shell reads it.
 type Browser string
 
 // commands are the argument lists that would be run for an address.
 func (b Browser) commands(address string) [][]string {
 	var out [][]string
-	for part := range strings.SplitSeq(string(b), ":") {
-		args := strings.Fields(part)
-		if len(args) == 0 {
+	for _, args := range b.words() {
+		if len(args) == 0 || args[0] == "" {
 			continue
 		}
 		placed := false
@@ -39,6 +38,37 @@ func (b Browser) commands(address string) [][]string {
 		out = append(out, args)
 	}
 	return out
+}
+
+// words are the words of each command. A quote that nothing closes is a letter like any other.
+func (b Browser) words() [][]string {
+	all, word, begun := [][]string{nil}, "", false
+	end := func() {
+		if begun {
+			all[len(all)-1] = append(all[len(all)-1], word)
+		}
+		word, begun = "", false
+	}
+	for s := string(b); s != ""; {
+		c := s[:1]
+		s = s[1:]
+		switch c {
+		case ":":
+			end()
+			all = append(all, nil)
+			continue
+		case " ", "\t", "\n":
+			end()
+			continue
+		case `"`, "'":
+			if inner, rest, closed := strings.Cut(s, c); closed {
+				c, s = inner, rest
+			}
+		}
+		word, begun = word+c, true
+	}
+	end()
+	return all
 }
 
 // Open runs the browser on an address that a person agreed to open. It returns when the command has succeeded or has

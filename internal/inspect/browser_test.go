@@ -20,6 +20,10 @@ func TestBrowserCommands(t *testing.T) {
 		{"firefox -P %s:lynx", [][]string{{"firefox", "-P", u}, {"lynx", u}}},
 		{"open --url=%s -n", [][]string{{"open", "--url=" + u, "-n"}}},
 		{" : ", nil},
+		{`firefox "%s"`, [][]string{{"firefox", u}}},
+		{`'/mnt/c/Program Files/ff.exe' -url "%s":"a:b"`, [][]string{{"/mnt/c/Program Files/ff.exe", "-url", u}, {"a:b", u}}},
+		{"/home/o'neill/ff --x=\"a b\"c", [][]string{{"/home/o'neill/ff", "--x=a bc", u}}},
+		{`"":''`, nil},
 		{"%s", [][]string{{"%s", u}}}, // an address is never a program
 	} {
 		got := Browser(c.browser).commands(u)
