@@ -3,7 +3,9 @@ package provider
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"askback/hostclient"
 	"askback/internal/strictjson"
@@ -15,16 +17,36 @@ const maxBlocks = 256
 // resultOf maps an MCP result. Nothing is lost: a block that the protocol does
 // not know is kept as unknown, and blocks beyond the limit become one of those.
 func resultOf(r CallResult) hostclient.ToolResult {
-	out := hostclient.ToolResult{Content: make([]hostclient.ContentBlock, 0, min(len(r.Content), maxBlocks)), StructuredContent: r.Structured}
+	out := hostclient.ToolResult{Content: make([]hostclient.ContentBlock, 0, min(len(r.Content), maxBlocks)), StructuredContent: inUTF8(r.Structured)}
 	for i, raw := range r.Content {
 		if i == maxBlocks-1 && len(r.Content) > maxBlocks {
 			rest := append([]byte{'['}, bytes.Join(toBytes(r.Content[i:]), []byte{','})...)
-			out.Content = append(out.Content, unknownBlock(append(rest, ']')))
+			out.Content = append(out.Content, unknownBlock(inUTF8(append(rest, ']'))))
 			break
 		}
 		out.Content = append(out.Content, blockOf(raw))
 	}
+	if twice(out.StructuredContent) && len(out.Content) < maxBlocks { // no Host takes that, but the tool has done its work
+		out.Content = append(out.Content, unknownBlock(quoted(string(out.StructuredContent))))
+		out.StructuredContent = nil
+	}
 	return out
+}
+
+// twice reports whether an object of the JSON text raw has a key twice.
+func twice(raw []byte) bool {
+	_, err := strictjson.Parse(raw, strictjson.Limits{LoneSurrogates: true})
+	e, ok := errors.AsType[*strictjson.Error](err)
+	return ok && e.Problem == strictjson.DuplicateKey
+}
+
+// inUTF8 is raw with U+FFFD for what is no UTF-8: servers that write another encoding are many, and a
+// Host takes none.
+func inUTF8(raw json.RawMessage) json.RawMessage {
+	if utf8.Valid(raw) {
+		return raw
+	}
+	return bytes.ToValidUTF8(raw, []byte("\ufffd"))
 }
 
 func toBytes(list []json.RawMessage) [][]byte {
@@ -41,6 +63,7 @@ func unknownBlock(raw []byte) hostclient.ContentBlock {
 
 // blockOf maps one MCP content block; embedded resources are flattened.
 func blockOf(raw json.RawMessage) hostclient.ContentBlock {
+	raw = inUTF8(raw)
 	v, err := strictjson.Parse(raw, strictjson.Limits{MaxDepth: maxDepth, LoneSurrogates: true})
 	if err != nil {
 		// It came as JSON of the server's reply; only its form is at fault.

@@ -33,6 +33,7 @@ func TestResults(t *testing.T) {
 		{"no type", `{"text":"a"}`, `{"type":"unknown","value":{"text":"a"}}`},
 		{"no object", `7`, `{"type":"unknown","value":7}`},
 		{"text that is none", `{"type":"text","text":7}`, `{"type":"unknown","value":{"type":"text","text":7}}`},
+		{"another encoding", `{"type":"text","text":"caf` + "\xe9 \xff" + `"}`, `{"type":"text","text":"caf` + "\ufffd \ufffd" + `"}`},
 		{"half a pair", `{"type":"text","text":"a\ud83d"}`, `{"type":"text","text":"a` + "\ufffd" + `"}`},
 		{"a key twice", `{"type":"text","type":"text","text":"a"}`, `{"type":"unknown","value":"{\"type\":\"text\",\"type\":\"text\",\"text\":\"a\"}"}`},
 		{"deep", deep, `{"type":"unknown","value":"` + deep + `"}`},
@@ -50,6 +51,24 @@ func TestResults(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestStructured: whatever a server's structured result is written like, the Host gets a result.
+func TestStructured(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"plain", `{"a":[1.10,1e400]}`, `{"content":[],"structuredContent":{"a":[1.10,1e400]}}`},
+		{"another encoding", `{"a":"caf` + "\xe9" + `"}`, `{"content":[],"structuredContent":{"a":"caf` + "\ufffd" + `"}}`},
+		{"a key twice", `{"a":{"b":1,"b":2}}`, `{"content":[{"type":"unknown","value":"{\"a\":{\"b\":1,\"b\":2}}"}]}`},
+	} {
+		r := resultOf(CallResult{Structured: json.RawMessage(c.in)})
+		if out, err := protocol.EncodeToolResult(&r); err != nil || string(out) != c.want {
+			t.Errorf("%s: %s %v", c.name, out, err)
+		}
+	}
+	err := toolError(CallResult{Content: blocks(`{"type":"text","text":"caf` + "\xe9" + `"}`)})
+	if err.Message != "caf\ufffd" {
+		t.Error(err)
 	}
 }
 
