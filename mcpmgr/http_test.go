@@ -173,6 +173,7 @@ func TestOddHTTP(t *testing.T) {
 	}{
 		{"200 html", 200, "text/html", "<html>", CodeProtocolError, "text/html"},
 		{"200 without type", 200, "", "", CodeProtocolError, ""},
+		{"200 empty", 200, "application/json", "\n", CodeProtocolError, "empty"},
 		{"200 garbage", 200, "application/json", "{oops", CodeProtocolError, "not JSON"},
 		{"200 a request", 200, "application/json", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, CodeProtocolError, ""},
 		{"200 a batch", 200, "application/json", `[` + ok + `]`, CodeProtocolError, ""},

@@ -217,6 +217,9 @@ func (l *httpLink) readJSON(req *request, body io.Reader) (json.RawMessage, erro
 	if err != nil {
 		return nil, err
 	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil, &errBadReply{"the server's reply is empty"}
+	}
 	m, err := parseMessage(bytes.TrimPrefix(raw, bom))
 	if err != nil {
 		return nil, &errBadReply{"the server's reply cannot be used: " + err.Error()}
