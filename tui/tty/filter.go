@@ -12,6 +12,7 @@ var (
 type filter struct {
 	paste  bool
 	pasted int
+	reply  bool // inside of a reply that is longer than a read
 }
 
 // apply compacts p in place and returns the new length.
@@ -27,8 +28,30 @@ func (f *filter) apply(p []byte) int {
 	return out
 }
 
+// inReply takes what follows the beginning of a long reply: printable up to its end, which is BEL or ST. Anything else
+// means that it broke off.
+func (f *filter) inReply(p []byte) (n int, taken bool) {
+	switch {
+	case p[0] == 0x07:
+		f.reply = false
+		return 1, true
+	case p[0] == esc && len(p) > 1 && p[1] == '\\':
+		f.reply = false
+		return 2, true
+	case p[0] < 0x20 || p[0] == 0x7f:
+		f.reply = false
+		return 0, false
+	}
+	return 1, true
+}
+
 // next says how many bytes at the start of p belong together and whether they pass.
 func (f *filter) next(p []byte) (n int, keep bool) {
+	if f.reply {
+		if n, taken := f.inReply(p); taken {
+			return n, false
+		}
+	}
 	if f.paste {
 		if bytes.HasPrefix(p, pasteEnd) {
 			f.paste = false
@@ -46,7 +69,8 @@ func (f *filter) next(p []byte) (n int, keep bool) {
 	}
 	n = sequence(p)
 	if n < 0 {
-		return len(p), true
+		f.reply = len(p) >= maxSequence && p[1] != '['
+		return len(p), !f.reply
 	}
 	if p[1] == '[' && n >= 3 && p[n-1] == 'M' && n == 3 {
 		return min(len(p), n+3), false // the old mouse report has three bytes after its final

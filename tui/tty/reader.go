@@ -31,6 +31,8 @@ type Reader struct {
 
 	filter filter
 	flood  flood
+	held   []byte    // the beginning of what the last Read had no room for
+	last   time.Time // of the last input
 	ended  chan struct{}
 	once   sync.Once
 }
@@ -51,15 +53,24 @@ func (r *Reader) Ended() <-chan struct{} { return r.ended }
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
 	for {
-		n, err := r.File.Read(p)
-		if err != nil || n == 0 {
-			r.once.Do(func() { close(r.ended) })
-			if err == nil {
-				err = io.EOF
+		n := copy(p, r.held)
+		r.held = r.held[:0]
+		if n == 0 {
+			var err error
+			if n, err = r.File.Read(p); err != nil || n == 0 {
+				r.once.Do(func() { close(r.ended) })
+				if err == nil {
+					err = io.EOF
+				}
+				return n, err
 			}
-			return n, err
 		}
 		n = r.complete(p, n)
+		if tail := unfinished(p[:n]); n == len(p) && tail < n {
+			r.held = append(r.held, p[n-tail:n]...)
+			n -= tail
+		}
+		n = r.freed(p, n)
 		if !r.filter.paste {
 			r.flood.apply(p[:n], time.Now())
 		}
@@ -67,6 +78,21 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return n, nil
 		}
 	}
+}
+
+// stuck is how long a paste has been silent when the person means the program with ctrl+c, not the paste.
+const stuck = 500 * time.Millisecond
+
+// freed ends a paste whose end was lost: until it comes every key is part of the paste, and nothing but ctrl+c says that
+// somebody waits.
+func (r *Reader) freed(p []byte, n int) int {
+	now := time.Now()
+	silent := now.Sub(r.last) >= stuck
+	r.last = now
+	if r.filter.paste && silent && n == 1 && p[0] == 0x03 && len(p) >= len(pasteEnd) {
+		return copy(p, pasteEnd)
+	}
+	return n
 }
 
 // complete reads on while p[:n] ends inside a sequence, for at most Wait, or while more of a text arrives.

@@ -116,6 +116,86 @@ func TestFilterCapsPaste(t *testing.T) {
 	}
 }
 
+// Where a read ends says nothing about what is a paste: with every length of one, its marks fall on the end of a read.
+func TestMarksOnTheEndOfARead(t *testing.T) {
+	for n := 200; n < 520; n++ {
+		in, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewReader(in, func(string) string { return "" })
+		want := strings.Repeat("k", n-150) + "\x1b[200~" + strings.Repeat("漢", n/3) + "\x1b[201~\x1b[A"
+		out.WriteString(want)
+		var got strings.Builder
+		for b := make([]byte, 256); got.Len() < len(want); {
+			k, err := r.Read(b)
+			if err != nil || incomplete(b[:k]) {
+				t.Fatalf("%d: ends inside of something: %q, %v", n, b[:k], err)
+			}
+			got.Write(b[:k])
+		}
+		if got.String() != want || r.filter.paste || r.filter.pasted != 3*(n/3) {
+			t.Fatalf("%d: a paste is open: %v, after %d bytes; got %q", n, r.filter.paste, r.filter.pasted, got.String())
+		}
+		in.Close()
+		out.Close()
+	}
+}
+
+// TM-03: a reply that is longer than a read types nothing, and what follows it or breaks it off is read.
+func TestLongReplies(t *testing.T) {
+	long := strings.Repeat("QUJD", 500)
+	for _, tc := range []struct{ in, want string }{
+		{"\x1b]52;c;" + long + "\x07k", "k"},
+		{"\x1bP1+r" + long + "\x1b\\k", "k"},
+		{"\x1b]52;c;" + long + "\x03k", "\x03k"},
+		{"\x1b]52;c;" + long + "\x1b[Ak", "\x1b[Ak"},
+		{"kkk\x1b]52;c;" + long + "\x07\x1b[200~x\x1b[201~", "kkk\x1b[200~x\x1b[201~"},
+	} {
+		in, out, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewReader(in, func(string) string { return "" })
+		out.WriteString(tc.in)
+		out.Close()
+		var got strings.Builder
+		for b := make([]byte, 256); ; {
+			n, err := r.Read(b)
+			got.Write(b[:n])
+			if err != nil {
+				break
+			}
+		}
+		if got.String() != tc.want {
+			t.Errorf("%.20q…: got %.60q, want %q", tc.in, got.String(), tc.want)
+		}
+		in.Close()
+	}
+}
+
+// A paste whose end was lost takes every key; ctrl+c ends it, after a silence.
+func TestStuckPaste(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer out.Close()
+	r := NewReader(in, func(string) string { return "" })
+	b := make([]byte, 256)
+	for _, step := range []struct {
+		silence  time.Duration
+		in, want string
+	}{{0, "\x1b[200~text", "\x1b[200~text"}, {0, "\x03", "\x03"}, {stuck, "k", "k"}, {stuck, "\x03", "\x1b[201~"}, {stuck, "\x03", "\x03"}} {
+		r.last = r.last.Add(-step.silence)
+		out.WriteString(step.in)
+		if n, _ := r.Read(b); string(b[:n]) != step.want {
+			t.Errorf("%q after %v: got %q, want %q", step.in, step.silence, b[:n], step.want)
+		}
+	}
+}
+
 func slicesOf(b []byte, n int) func(func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for len(b) > 0 {

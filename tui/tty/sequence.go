@@ -12,11 +12,14 @@ const esc = 0x1b
 const maxSequence = 128
 
 // incomplete says whether b ends inside a UTF-8 character or inside an escape sequence.
-func incomplete(b []byte) bool {
+func incomplete(b []byte) bool { return unfinished(b) > 0 }
+
+// unfinished is how many bytes at the end of b begin a character or a sequence that does not end there.
+func unfinished(b []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
 		if c := b[len(b)-i]; utf8.RuneStart(c) {
 			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-i:]) {
-				return true
+				return i
 			}
 			break
 		}
@@ -28,11 +31,11 @@ func incomplete(b []byte) bool {
 		}
 		n := sequence(b[i:])
 		if n < 0 {
-			return true
+			return len(b) - i
 		}
 		i += n - 1
 	}
-	return false
+	return 0
 }
 
 // sequence returns the length of the escape sequence that b begins with, or -1 when its end is missing. A
