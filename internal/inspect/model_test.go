@@ -3,6 +3,7 @@ package inspect
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -260,7 +261,7 @@ func TestRedaction(t *testing.T) {
 	}
 }
 
-// Whatever a server nests, a message is redacted, set on lines and told in words in time that grows with its size.
+// Whatever a server nests, a message is redacted, set on lines and told in words with work that grows with its size.
 func TestHostileNesting(t *testing.T) {
 	const depth, size = 450, 2 << 20
 	nest := func(open, inner, shut string) string {
@@ -274,7 +275,8 @@ func TestHostileNesting(t *testing.T) {
 		"results": `[` + nest(`{"type":"tool_result","content":[`, `{"type":"text","text":"`+long+`"}`, "]}") + `]`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			began := time.Now()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			if got := replaceTexts(json.RawMessage(raw), []string{"marker", "12345"}); string(got) != raw {
 				t.Error("changed")
 			}
@@ -284,8 +286,9 @@ func TestHostileNesting(t *testing.T) {
 			if got := ResultText("tools/call", json.RawMessage(`{"content":`+raw+`}`)); len(got) > 2*len(raw)+maxIndent {
 				t.Errorf("%d bytes became %d", len(raw), len(got))
 			}
-			if took := time.Since(began); took > 10*time.Second { // some tenths of a second; in squares it was a minute
-				t.Error(took)
+			runtime.ReadMemStats(&after)
+			if n := (after.TotalAlloc - before.TotalAlloc) / uint64(len(raw)); n > 100 { // each level once more would be 450
+				t.Errorf("the text was copied %d times", n)
 			}
 		})
 	}
