@@ -948,3 +948,29 @@ func TestUnlistedSessionsSayWhy(t *testing.T) {
 	d.want("does not list its sessions", `(unauthorized): no\x1b[2J`).wantNot("Asking the Host")
 	d.tell(hostview.Catalog{}).want("No session is open").wantNot("unauthorized")
 }
+
+// HL-08: another session that begins to wait rings once; one that is known to wait does not.
+func TestOtherSessionRings(t *testing.T) {
+	d := connected(t, 80, 24)
+	waits := func(status string) []hostview.Session {
+		return []hostview.Session{deploys(), {ID: "s2", Name: "other", Status: status}}
+	}
+	for i, c := range []struct {
+		status string
+		bells  int
+	}{{"active", 0}, {"waiting_for_user", 1}, {"waiting_for_user", 1}, {"active", 1}, {"waiting_for_user", 2}} {
+		if d.tell(hostview.Catalog{Sessions: waits(c.status)}); d.term.bells != c.bells {
+			t.Errorf("list %d: %d bells, want %d", i, d.term.bells, c.bells)
+		}
+	}
+	d.want("! 1 other session waits")
+	d = asking(t, 80, 24) // its form has rung
+	rung := d.term.bells
+	d.tick(past).press("ctrl+f").typing("/new other").press("enter")
+	list := waits("active")
+	list[0].Status = hostview.StatusWaitingForUser
+	if d.tell(hostview.Catalog{Sessions: list}); d.term.bells != rung {
+		t.Errorf("it rang %d times", d.term.bells)
+	}
+	d.want("1 other session waits")
+}

@@ -120,6 +120,9 @@ func (m *Model) quit() tea.Cmd {
 		}
 	}
 	text := []string{"A Turn is running."}
+	if !m.running() {
+		text[0] = "A Turn is running in another session."
+	}
 	switch {
 	case m.servers != nil:
 		text = append(text, "Its tools run in this program: leaving stops it. A form that waits closes without an answer.")

@@ -14,11 +14,12 @@ import (
 
 // catalog takes the Host's list. The first one decides which session is opened.
 func (m *Model) catalog(e hostview.Catalog) tea.Cmd {
+	before := m.sessions
 	m.sessions = slices.DeleteFunc(slices.Clone(e.Sessions), func(s hostview.Session) bool { return s.Archived })
 	m.unlisted = ""
 	m.ours.SawSessions(e.Sessions, m.open)
 	if m.listed || m.open != "" || m.opening != "" {
-		return m.askBypass()
+		return tea.Batch(m.askBypass(), m.callTo(before))
 	}
 	m.listed = true
 	if m.opt.Session != "" {
@@ -30,6 +31,22 @@ func (m *Model) catalog(e hostview.Catalog) tea.Cmd {
 	}
 	if m.opt.NewSession != "" {
 		return m.createSession(m.opt.NewSession)
+	}
+	return nil
+}
+
+// callTo rings for a session that is not open and has begun to wait for the person. One whose forms are known has rung.
+func (m *Model) callTo(before []hostview.Session) tea.Cmd {
+	waited := func(id string) bool {
+		q := m.queues[id]
+		return q != nil && q.waiting() > 0 || slices.ContainsFunc(before, func(s hostview.Session) bool {
+			return s.ID == id && s.Status == hostview.StatusWaitingForUser
+		})
+	}
+	if slices.ContainsFunc(m.sessions, func(s hostview.Session) bool {
+		return s.ID != m.open && s.Status == hostview.StatusWaitingForUser && !waited(s.ID)
+	}) {
+		return m.bell()
 	}
 	return nil
 }
