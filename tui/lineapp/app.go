@@ -76,7 +76,9 @@ type app struct {
 	bypass   map[string]bool
 	quit     bool
 	refused  *Refused
-	reached  bool // the Host was ready once
+	reached  bool            // the Host was ready once
+	running  map[string]bool // calls of the Turn that was started last, without a result yet
+	printed  func()          // ends the wait for their results
 }
 
 // run is Run's loop: what waits for the person comes first, then what has happened, then a command.
@@ -120,7 +122,7 @@ func New(o Options, ours *hostview.Started) *App {
 		o: o, lines: linemode.NewLines(o.In), out: &printer{w: o.Out}, ours: ours,
 		events: make(chan hostview.Event, 1024), done: make(chan func(), 64),
 		left: map[string]bool{}, answers: map[string]draft.Answers{}, seen: map[string]bool{},
-		steps: map[string]int{}, names: map[string]string{}, bypass: map[string]bool{},
+		steps: map[string]int{}, names: map[string]string{}, running: map[string]bool{}, printed: func() {}, bypass: map[string]bool{},
 	}}
 }
 

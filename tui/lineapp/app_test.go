@@ -90,7 +90,11 @@ func (r *rig) called(s string) bool {
 func (r *rig) Run(context.Context, func(hostview.Event)) error { return nil }
 func (r *rig) Open(_ context.Context, id string) error {
 	r.call("open %s", id)
-	r.tell(hostview.Projection{SessionID: id}, hostview.Rows{SessionID: id, Reset: true, Start: id != "s-large"})
+	rows := hostview.Rows{SessionID: id, Reset: true, Start: true}
+	if id == "s-large" { // only what is after the large row comes by itself
+		rows.Start, rows.Rows = false, []hostview.Row{{Key: "t", Kind: hostview.RowTurn, Status: "completed"}}
+	}
+	r.tell(hostview.Projection{SessionID: id}, rows)
 	return nil
 }
 func (r *rig) Older(_ context.Context, id string) error {
@@ -364,6 +368,23 @@ func TestLargeLastRow(t *testing.T) {
 	if calls := strings.Join(r.calls, "\n"); strings.Count(calls, "older") != 1 {
 		t.Error(calls)
 	}
+}
+
+// A result that comes after the Turn's end is printed before the next line is read: the input may end the program.
+func TestLateResult(t *testing.T) {
+	r := connected(t)
+	r.line("/call demo/large")
+	call := hostview.Row{Key: "c", Kind: hostview.RowToolCall, ToolUseID: "c1", Tool: "large", Server: "demo", Args: []byte("{}")}
+	r.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{call}}).see("Tool demo/large runs with {}")
+	done := r.turn("completed")
+	r.tell(hostview.Projection{SessionID: "s1", Turn: &done}).see("The Turn is over: completed.\n")
+	go io.WriteString(r.in, "/quit\n")
+	time.Sleep(30 * time.Millisecond)
+	if s := r.text(); s != "" {
+		t.Errorf("a prompt before the result: %q", s)
+	}
+	r.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{{Key: "r", Kind: hostview.RowToolResult, ToolUseID: "c1", Text: "a large result"}}})
+	r.see("Tool demo/large: done\n| a large result\n> ").ends(nil)
 }
 
 // Without a terminal nobody can leave what waits for a Host that was never there.

@@ -112,6 +112,7 @@ func (a *app) start(ctx context.Context, text string) error {
 		}
 	}
 	id := a.open
+	clear(a.running)
 	if names := hostview.StartingFor(a.o.Servers, text); len(names) > 0 {
 		a.out.line("Waiting for %s to start.", forms.Line(strings.Join(names, ", ")))
 	}

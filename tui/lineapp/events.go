@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"askback/forms"
 	"askback/tui/draft"
@@ -27,12 +29,12 @@ func (a *app) event(ctx context.Context, e hostview.Event) {
 		a.catalog(ctx, e)
 	case hostview.Projection:
 		if e.SessionID == a.open {
-			a.projection(e)
+			a.projection(ctx, e)
 		}
 	case hostview.Settled:
 		a.settled(e)
 	case hostview.Rows:
-		if e.SessionID == a.open && (!e.Older || len(a.seen) == 0) {
+		if e.SessionID == a.open {
 			a.rows(ctx, e)
 		}
 	case hostview.ToolEvent:
@@ -96,11 +98,15 @@ func (a *app) catalog(ctx context.Context, e hostview.Catalog) {
 	}
 }
 
-func (a *app) projection(e hostview.Projection) {
+func (a *app) projection(ctx context.Context, e hostview.Projection) {
 	before := a.turn
 	a.turn = e.Turn
 	if e.Turn != nil {
+		busy := a.ours.Busy()
 		a.ours.Saw(*e.Turn)
+		if busy && !a.ours.Busy() && len(a.running) > 0 {
+			a.awaitResults(ctx)
+		}
 		if e.Turn.Terminal() {
 			a.stopping = false
 			clear(a.answers)
@@ -119,6 +125,28 @@ func (a *app) projection(e hostview.Projection) {
 		return
 	}
 	a.pending = e.Pending
+}
+
+// resultTime bounds the wait for the results of a Turn that has ended.
+const resultTime = 10 * time.Second
+
+// awaitResults keeps the prompt back until the results of our Turn's calls are printed: a large one is read in pieces,
+// and input from a pipe would end the program before.
+func (a *app) awaitResults(ctx context.Context) {
+	a.waitFor++
+	printed := sync.OnceFunc(func() { a.waitFor-- })
+	a.printed = printed
+	go func() {
+		select {
+		case <-time.After(resultTime):
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case a.done <- printed:
+		case <-ctx.Done():
+		}
+	}()
 }
 
 func turnText(t hostview.Turn) string {
@@ -158,8 +186,8 @@ func (a *app) settled(e hostview.Settled) {
 const recent = 6
 
 func (a *app) rows(ctx context.Context, e hostview.Rows) {
-	rows := e.Rows
-	if e.Reset && len(rows) == 0 && !e.Start && len(a.seen) == 0 { // the last row is too large for what comes by itself
+	rows, opened := e.Rows, e.Reset && len(a.seen) == 0
+	if opened && !e.Start && !slices.ContainsFunc(rows, says) { // the last row is too large for what comes by itself
 		a.request(ctx, func() func() {
 			err := a.o.Backend.Older(ctx, e.SessionID)
 			return func() {
@@ -169,7 +197,7 @@ func (a *app) rows(ctx context.Context, e hostview.Rows) {
 			}
 		})
 	}
-	if (e.Reset || e.Older) && len(a.seen) == 0 && len(rows) > recent {
+	if (opened || e.Older) && len(rows) > recent {
 		for _, r := range rows[:len(rows)-recent] {
 			a.seen[string(r.Kind)+r.Key] = true
 			a.names[r.ToolUseID] = forms.Line(r.Tool)
@@ -186,6 +214,11 @@ func (a *app) rows(ctx context.Context, e hostview.Rows) {
 	}
 }
 
+// says is for a row of which something is printed.
+func says(r hostview.Row) bool {
+	return r.Text != "" || r.Kind == hostview.RowToolCall || r.Kind == hostview.RowToolResult
+}
+
 func (a *app) row(r hostview.Row) {
 	switch r.Kind {
 	case hostview.RowUser:
@@ -200,6 +233,7 @@ func (a *app) row(r hostview.Row) {
 			name = forms.Line(r.Server) + "/" + name
 		}
 		a.names[r.ToolUseID] = name
+		a.running[r.ToolUseID] = true
 		a.out.line("Tool %s runs with %s", name, forms.Line(string(r.Args)))
 	case hostview.RowToolResult:
 		delete(a.answers, r.ToolUseID)
@@ -213,6 +247,9 @@ func (a *app) row(r hostview.Row) {
 		a.out.line("Tool %s: %s", a.names[r.ToolUseID], state)
 		if r.Text != "" {
 			a.out.quote(r.Text)
+		}
+		if delete(a.running, r.ToolUseID); len(a.running) == 0 {
+			a.printed()
 		}
 	case hostview.RowTurn:
 		if r.Text != "" {
@@ -237,6 +274,8 @@ func (a *app) tool(e hostview.ToolEvent) {
 
 // forgetSession clears what belongs to the open session.
 func (a *app) forgetSession(next string) {
+	clear(a.running)
+	a.printed()
 	a.open, a.turn, a.pending, a.stopping = next, nil, nil, false
 	a.seen, a.left, a.answers = map[string]bool{}, map[string]bool{}, map[string]draft.Answers{}
 }
