@@ -98,6 +98,9 @@ func (s Server) Describe() string {
 	if s.Dir != "" {
 		d += " (in " + s.Dir + ")"
 	}
+	if slices.ContainsFunc(s.Env, func(v Pair) bool { return v.Name == "PATH" }) { // it decides which program that is
+		d += " (with a PATH of its own)"
+	}
 	return d
 }
 

@@ -184,6 +184,10 @@ func TestDescribe(t *testing.T) {
 	if got := s.Describe(); got != `s: npx -y "a b" "$(rm)" (in /d)` {
 		t.Fatal(got)
 	}
+	s.Env = append(s.Env, Pair{"PATH", "/SECRET"})
+	if got := s.Describe(); got != `s: npx -y "a b" "$(rm)" (in /d) (with a PATH of its own)` {
+		t.Fatal(got)
+	}
 	f := Parse("c.json", []byte(`{"mcpServers":{"a":{"command":"${BIN}","args":["--key","${KEY}"]},"b":{"url":"https://x/?k=${KEY}"}}}`), env("BIN", "prog", "KEY", "SECRET"))
 	if got := f.Servers[0].Describe() + "\n" + f.Servers[1].Describe(); got != "a: \"${BIN}\" --key \"${KEY}\"\nb: https://x/?k=${KEY}" || f.Servers[0].Args[1] != "SECRET" {
 		t.Fatal(got)
