@@ -11,7 +11,7 @@ import (
 type binding struct{ where, key, does string }
 
 var bindings = []binding{
-	{"everywhere", "f1", "this help; also ? where no text is typed"},
+	{"everywhere", "f1", "this help; also ? outside of panels, where no text is typed"},
 	{"everywhere", "ctrl+f", "leave a panel without deciding, and to the next that waits"},
 	{"everywhere", "ctrl+q", "leave; asks once while a call is open"},
 	{"everywhere", "ctrl+l", "draw the screen again"},
@@ -24,7 +24,7 @@ var bindings = []binding{
 	{"servers", "r, l, a", "connect anew, log level, authorize"},
 	{"tools, prompts", "enter, e, d", "call with a form, with JSON, describe"},
 	{"resources", "enter, d, w", "read, describe, watch for updates"},
-	{"tools, prompts, resources", "r", "list again"},
+	{"prompts, resources", "r", "list again; tools are with their connection: servers, r"},
 	{"calls", "enter", "the conversation: legs, what was asked and answered"},
 	{"calls", "f", "the panel that the call waits for"},
 	{"calls", "e", "call again with edited arguments"},
@@ -34,6 +34,7 @@ var bindings = []binding{
 	{"messages", "c", "copy, in a message"},
 	{"messages", "/, n", "search, in a message"},
 	{"calls, messages", "E", "export what the filter lets through as JSON lines; in a call, its own"},
+	{"news", "enter, l", "in full, log level"},
 	{"filter", "server: method: id: call: leg: text:", "look in one place"},
 	{"filter", "sent received error round", "directions, errors, rounds; - before a word turns it round"},
 	{"arguments", "ctrl+s", "review or call"},
@@ -82,7 +83,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	if p := m.top(); p != nil {
-		if s == "f1" {
+		if s == "f1" || s == "?" && !typing(p) {
 			if _, ok := p.(*help); !ok {
 				m.push(&help{})
 				return nil

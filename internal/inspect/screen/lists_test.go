@@ -182,6 +182,27 @@ func TestFailedServer(t *testing.T) {
 }
 
 // Resizing in every state keeps the frame's size; the draft stays.
+// ? is help wherever it is not text, and text wherever text is typed.
+func TestQuestionMark(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_roots")
+		for _, open := range [][]string{{}, {"enter"}, {"esc", "1"}, {"enter"}, {"esc", "l"}, {"esc", "2", "d"}} {
+			r.press(open...)
+			before := r.frame()
+			r.press("?")
+			r.wants("everywhere")
+			r.press("?")
+			if r.frame() != before {
+				t.Errorf("after the help:\n%s", r.frame())
+			}
+		}
+		r.press("esc", "e", "?")
+		r.wantsNot("everywhere")
+		r.press("esc", "/", "?")
+		r.wants("/ ?")
+	})
+}
+
 func TestResize(t *testing.T) {
 	bubble(t, demoServer, wide, func(r *rig) {
 		r.tool("mrtr_two_step")

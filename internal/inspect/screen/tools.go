@@ -44,6 +44,10 @@ func named(name, about string, w int, m *Model) string {
 }
 
 func (s *tools) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
+	if k.String() == "r" {
+		m.notice = "changed tools are listed when the server tells of them, or anew: 1, r"
+		return nil
+	}
 	if i < 0 {
 		return nil
 	}
