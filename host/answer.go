@@ -65,7 +65,10 @@ func repeatOf(in *protocol.Interaction, answer protocol.InteractionAnswer) (prot
 		return nil, refusal(protocol.CodeAlreadyResolved, "Interaction was already closed")
 	}
 	a, ok := answer.(*protocol.FormAnswer)
-	if !ok || out.Forgotten() || !forms.Equivalent(out.Result, a.Result) {
+	if ok && out.Forgotten() && a.Result.Action == out.Result.Action {
+		return nil, refusal(protocol.CodeAlreadyResolved, "Interaction was already answered, and its values are kept no longer")
+	}
+	if !ok || !forms.Equivalent(out.Result, a.Result) {
 		return nil, refusal(protocol.CodeAlreadyResolved, "Interaction has a different canonical answer")
 	}
 	return in, nil

@@ -136,7 +136,7 @@ func putSettled(tx *bolt.Tx, in *protocol.Interaction) error {
 	if err := tx.Bucket(bucketPending).Delete(key); err != nil {
 		return err
 	}
-	if out, ok := in.Outcome.(*protocol.FormOutcome); ok && out.Result.Values != nil {
+	if out, ok := in.Outcome.(*protocol.FormOutcome); ok && len(out.Result.Values) > 0 {
 		if err := tx.Bucket(bucketSettled).Put(settledKey(out.CommittedAt, in.SessionID, in.InteractionID), nil); err != nil {
 			return err
 		}

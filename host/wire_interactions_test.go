@@ -345,7 +345,33 @@ func TestWireRetention(t *testing.T) {
 		if dig(got, "outcome", "values") != nil || text(got, "outcome", "action") != "accept" || dig(got, "outcome", "committedAt") != dig(done, "outcome", "committedAt") {
 			t.Errorf("outcome %v", got["outcome"])
 		}
-		s.view.refused("already_resolved", "interaction.answer", s.answerInput(id, accept("blue")))
+		for _, answer := range []obj{accept("red"), accept("blue")} { // nobody can say any more whether it is the same
+			if says := s.view.refused("already_resolved", "interaction.answer", s.answerInput(id, answer)); !strings.Contains(says, "kept no longer") {
+				t.Errorf("%v: %s", answer, says)
+			}
+		}
+		if says := s.view.refused("already_resolved", "interaction.answer", s.answerInput(id, obj{"kind": "form", "action": "decline"})); !strings.Contains(says, "different") {
+			t.Errorf("declined: %s", says)
+		}
+	})
+}
+
+// An accepted form without fields has no values to drop, so its repeat converges for ever.
+func TestWireRetentionOfConsent(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(o *host.Options) { o.Retain = time.Hour }, func(w *wire) {
+		s := w.newStage(81)
+		s.admit()
+		s.prov.cap("interaction_request", s.inv, obj{"interactionId": "n1", "request": obj{"message": "Go?", "requester": obj{"name": "echo"}, "fields": []any{}}})
+		id := text(s.pending()[0], "interactionId")
+		yes := s.answerInput(id, obj{"kind": "form", "action": "accept", "values": obj{}})
+		done := s.view.ok("interaction.answer", yes)
+		s.prov.cap("result", s.inv, textResult("done"))
+		time.Sleep(3 * time.Hour)
+		settle()
+		if again := s.view.ok("interaction.answer", yes); jsonOf(again) != jsonOf(done) {
+			t.Errorf("again: %v", again)
+		}
 	})
 }
 
