@@ -82,11 +82,13 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 	if resp.StatusCode == http.StatusNotFound && !req.modern && req.method != "initialize" && l.hasSession() {
 		return &errNotSent{&errConn{errSessionGone}}
 	}
+	said := ""
 	raw, err := readCapped(resp.Body, maxErrorBody)
 	if err == nil {
 		if m, perr := parseMessage(bytes.TrimPrefix(raw, bom)); perr == nil && m.response() && m.err != nil {
 			if _, rerr := l.reply(req, m, true); rerr == error(m.err) {
-				if resp.StatusCode != http.StatusUnauthorized {
+				said = m.err.Message
+				if code := resp.StatusCode; code != http.StatusUnauthorized && (code != http.StatusForbidden || modernCode(m.err.Code)) {
 					return &rpcStatus{m.err, resp.StatusCode, retryAfter(resp.Header)}
 				}
 			}
@@ -95,6 +97,9 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 	switch code := resp.StatusCode; {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		e := l.unauthorized(resp)
+		if said != "" {
+			e.msg += "; it says: " + clipText(said, 300)
+		}
 		if l.challenged != nil {
 			l.challenged.Store(e)
 		}

@@ -123,6 +123,34 @@ func TestReflectedStates(t *testing.T) {
 
 // TestStateInAForm: a server that puts a state into a form has the round refused before the form
 // is shown.
+// TestStateInAStatus: a server cannot have a state shown as the reason why it failed.
+func TestStateInAStatus(t *testing.T) {
+	const secret = "SECOND-abcdefghijklmnop"
+	refuse := func(r *preq) {
+		r.http(401, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"you sent `+secret+`"}}`)
+	}
+	n := 0
+	p := newPeer()
+	p.handle("tools/call", func(r *preq) {
+		if n++; n == 1 {
+			r.result(inputRequired("", `"`+secret+`"`))
+			return
+		}
+		p.handle("server/discover", refuse)
+		refuse(r)
+	})
+	var log syncBuffer
+	m := manage(t, "json", p, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	_, err := callT(t, m, `{}`, accept(yes))
+	if e := wantCode(t, err, CodeServerError); !strings.Contains(e.Message, "you sent [redacted]") {
+		t.Fatal(e)
+	}
+	eventually(t, "authorization is wanted", func() bool { st, _ := m.Server("s"); return st.NeedsAuth })
+	if st, _ := m.Server("s"); strings.Contains(st.Reason+log.String(), secret) || !strings.Contains(st.Reason, "you sent [redacted]") {
+		t.Fatal(st.Reason, log.String())
+	}
+}
+
 func TestStateInAForm(t *testing.T) {
 	form := func(msg, label string) string {
 		return `{"k":{"method":"elicitation/create","params":{"message":"` + msg + `","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"` + label + `"}}}}}}`

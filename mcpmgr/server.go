@@ -138,7 +138,7 @@ func (v *server) open(s *session) error {
 
 // fail reports a failed attempt and waits for the time of the next; it returns the pause after that.
 func (v *server) fail(err error, pause time.Duration) time.Duration {
-	reason := describe(err)
+	reason := v.recent.text(describe(err)) // which may quote the server
 	_, perm := errors.AsType[*permanent](err)
 	_, auth := errors.AsType[*errAuth](err)
 	v.mgr.log.Warn("server failed", "server", v.cfg.Name, "why", reason)
@@ -254,7 +254,7 @@ func (v *server) health(s *session) {
 	if err == nil || isRPC(err) && !s.forgotten(err) {
 		return
 	}
-	s.end(&endCause{kind: endLost, msg: describe(err)})
+	s.end(&endCause{kind: endLost, msg: v.recent.text(describe(err))})
 }
 
 // forgotten reports whether err may be how a legacy HTTP server says that it does not know the
