@@ -62,6 +62,7 @@ type app struct {
 	listed   bool
 	open     string
 	turn     *hostview.Turn
+	over     string // the Turn whose end was told
 	ours     *hostview.Started
 	waitFor  int // requests of ours that the prompt waits for
 	pending  []hostview.Interaction

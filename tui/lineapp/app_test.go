@@ -387,6 +387,28 @@ func TestLateResult(t *testing.T) {
 	r.see("Tool demo/large: done\n| a large result\n> ").ends(nil)
 }
 
+// The end of a Turn is said once: its row in the transcript says no more.
+func TestEndIsSaidOnce(t *testing.T) {
+	r := connected(t)
+	r.line("hello")
+	row := func(key, turn string) hostview.Row {
+		return hostview.Row{Key: key, Kind: hostview.RowTurn, TurnID: turn, Text: "the Turn failed: no model"}
+	}
+	for !r.called("start hello") {
+		time.Sleep(time.Millisecond)
+	}
+	failed := r.turn("failed")
+	failed.Message = "no model"
+	r.tell(hostview.Projection{SessionID: "s1", Turn: &failed}).see("The Turn is over: failed, no model.")
+	r.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{row("t", failed.TurnID), row("u", "another"), {Key: "n", Kind: hostview.RowNote, Text: "end"}}})
+	for !strings.Contains(r.text(), "| end\n") {
+		time.Sleep(time.Millisecond)
+	}
+	if n := strings.Count(r.text(), "the Turn failed"); n != 1 {
+		t.Errorf("%d times:\n%s", n, r.text())
+	}
+}
+
 // Without a terminal nobody can leave what waits for a Host that was never there.
 func TestHostThatIsNotThere(t *testing.T) {
 	gone := hostview.Connection{Link: hostview.LinkView, State: hostview.StateReconnecting, Detail: "connection refused"}

@@ -112,6 +112,7 @@ func (a *app) projection(ctx context.Context, e hostview.Projection) {
 			clear(a.answers)
 			if before != nil && before.TurnID == e.Turn.TurnID && !before.Terminal() {
 				a.out.line("The Turn is over: %s.", turnText(*e.Turn))
+				a.over = e.Turn.TurnID
 			}
 		}
 	}
@@ -252,7 +253,7 @@ func (a *app) row(r hostview.Row) {
 			a.printed()
 		}
 	case hostview.RowTurn:
-		if r.Text != "" {
+		if r.Text != "" && (r.TurnID == "" || r.TurnID != a.over) { // else it was said
 			a.out.line("%s", forms.Line(r.Text))
 		}
 	case hostview.RowNote:
