@@ -8,8 +8,12 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
+
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // past is more than the time that things ignore keys for.
@@ -973,4 +977,26 @@ func TestOtherSessionRings(t *testing.T) {
 		t.Errorf("it rang %d times", d.term.bells)
 	}
 	d.want("1 other session waits")
+}
+
+// A terminal that tells no size gets a screen of the usual one, each row of it whole.
+func TestTerminalWithoutSize(t *testing.T) {
+	want := asking(t, 80, 24).frame()
+	for _, size := range [][2]int{{0, 0}, {80, 0}, {0, 24}} {
+		d := asking(t, size[0], size[1])
+		rows := strings.Split(d.m.View(), "\n")
+		for i, r := range rows {
+			if kit.Width(r) != 80 {
+				t.Errorf("%v: row %d has %d cells: %q", size, i+1, kit.Width(r), r)
+			}
+			rows[i] = strings.TrimRight(ansi.Strip(r), " ")
+		}
+		if got := strings.Join(rows, "\n"); got != strings.TrimRight(want, "\n") {
+			t.Errorf("%v: drawn\n%s\nwant\n%s", size, got, want)
+		}
+		d.send(tea.WindowSizeMsg{Width: 120, Height: 40})
+		if rows := strings.Split(d.m.View(), "\n"); len(rows) != 40 || strings.HasSuffix(rows[3], " ") {
+			t.Errorf("%v: the size that is told later is not taken", size)
+		}
+	}
 }

@@ -17,6 +17,12 @@ const (
 	minHeight = formview.MinHeight
 )
 
+// What a terminal has that tells no size, as a serial line or a terminal inside of a container may.
+const (
+	defaultWidth  = 80
+	defaultHeight = 24
+)
+
 // Model is the screen program: what the Host told, the drafts, and what lies on top of each other. Update
 // and View run on one goroutine and wait for nothing.
 type Model struct {
@@ -29,6 +35,7 @@ type Model struct {
 	th      *theme.Theme
 	io      terminalIO
 	w, h    int
+	unsized bool // the terminal tells no size
 
 	host     hostview.Host
 	links    map[hostview.Link]hostview.Connection
@@ -75,8 +82,8 @@ func newModel(ctx context.Context, o Options, io terminalIO) *Model {
 	m := &Model{
 		opt: o, ctx: ctx, backend: o.Backend, servers: o.Servers, clock: o.Clock, th: o.Theme, io: io,
 		links: map[hostview.Link]hostview.Connection{}, ours: hostview.NewStarted(), stopped: map[string]bool{},
-		log: newTranscript(), comp: newComposer(), queue: newQueue(80, 24), queues: map[string]*queue{},
-		asked: map[string]bool{}, w: 80, h: 24,
+		log: newTranscript(), comp: newComposer(), queue: newQueue(defaultWidth, defaultHeight), queues: map[string]*queue{},
+		asked: map[string]bool{}, w: defaultWidth, h: defaultHeight,
 	}
 	if m.clock == nil {
 		m.clock = systemClock{}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -24,7 +25,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Model) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.resize(msg.Width, msg.Height)
+		m.unsized = msg.Width == 0 || msg.Height == 0
+		m.resize(cmp.Or(msg.Width, defaultWidth), cmp.Or(msg.Height, defaultHeight))
 	case tea.KeyMsg:
 		return m.key(msg)
 	case toldAll:
