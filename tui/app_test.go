@@ -1000,3 +1000,18 @@ func TestTerminalWithoutSize(t *testing.T) {
 		}
 	}
 }
+
+// A tool that no line can call is not asked about for nothing.
+func TestToolNamesWithBlanks(t *testing.T) {
+	for name, callable := range map[string]bool{"sp ace": false, "new\nline": false, "t\tab": false, "wide\u3000blank": false, "sl/ash": true, "漢字": true} {
+		d := connected(t, 80, 24)
+		d.m.tools = []hostview.Tool{{Server: "demo", Name: name, InputSchema: []byte(`{"type":"object"}`)}}
+		d.press("ctrl+t", "enter")
+		if !callable {
+			d.want("its name holds a blank")
+		}
+		if d.tick(past).press("s"); (d.host.count("start /call demo/"+name) == 1) != callable {
+			t.Errorf("%q: calls %q", name, d.host.calls)
+		}
+	}
+}

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"errors"
+	"strings"
+	"unicode"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -12,7 +14,13 @@ import (
 
 // askArgs asks for a tool's arguments: with the form where its schema can be read, else as JSON, and says why.
 // A tool without arguments is asked about as well: its form has no field, and its review is the question.
+//
+// A line of a Turn cannot name a tool whose name holds a blank.
 func (m *Model) askArgs(a doArgs) tea.Cmd {
+	if strings.ContainsFunc(a.tool, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
+		m.notice = "no /call line can name this tool: its name holds a blank"
+		return nil
+	}
 	for _, t := range m.tools {
 		if t.Server == a.server && t.Name == a.tool {
 			m.push(m.argsDialog(t, a.raw))
