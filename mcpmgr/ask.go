@@ -144,3 +144,36 @@ func (s *session) pushed(ctx context.Context, method string, params json.RawMess
 	}
 	return result, 0, "", true
 }
+
+// errTakenBack is the cause of a pushed request's context when the server no longer wants an answer.
+var errTakenBack = errors.New("the server took its request back")
+
+// pushBegins remembers that the request id of the server is being answered, until end.
+func (s *session) pushBegins(ctx context.Context, id string) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, twice := s.pushes[id]; twice { // the first of that id keeps it
+		return ctx, func() { cancel(nil) }
+	}
+	if s.pushes == nil {
+		s.pushes = map[string]context.CancelCauseFunc{}
+	}
+	s.pushes[id] = cancel
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.pushes, id)
+		s.mu.Unlock()
+		cancel(nil)
+	}
+}
+
+// takeBack ends the answering of a request that the server has cancelled: what it asked closes.
+func (s *session) takeBack(id string) {
+	s.mu.Lock()
+	cancel := s.pushes[id]
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel(errTakenBack)
+	}
+}

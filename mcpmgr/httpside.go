@@ -29,7 +29,7 @@ func (l *httpLink) incoming(_ context.Context, from *request, m *message) {
 	}
 	l.onSide(func() {
 		defer l.busy.Add(-1)
-		result, code, msg, answer := l.ev.uninvited(l.ctx, from, m.method, m.params)
+		result, code, msg, answer := l.ev.uninvited(l.ctx, from, string(m.id), m.method, m.params)
 		if !answer {
 			return
 		}

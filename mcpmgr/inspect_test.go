@@ -221,6 +221,39 @@ func TestPush(t *testing.T) {
 	}
 }
 
+// TestPushTakenBack: a legacy server that cancels a request of its own gets no answer to it, and what it asked closes.
+func TestPushTakenBack(t *testing.T) {
+	for _, kind := range []string{"pipe", "sse"} {
+		t.Run(kind, func(t *testing.T) {
+			p := newPeer()
+			p.legacyOnly = true
+			shown, closed := make(chan struct{}), make(chan struct{})
+			p.handle("tools/call", func(r *preq) {
+				r.out(`{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"A","requestedSchema":{"type":"object","properties":{}}}}`)
+				<-shown
+				r.notify("notifications/cancelled", `{"requestId":8}`) // another's
+				r.notify("notifications/cancelled", `{"requestId":7,"reason":"enough"}`)
+				<-closed
+				r.out(`{"jsonrpc":"2.0","id":9,"method":"ping"}`)
+				eventually(t, "the ping's answer", func() bool { return len(p.by("")) > 0 })
+				r.result(complete)
+			})
+			m := manage(t, kind, p, Options{Inspect: &Inspect{Push: Handlers{Form: func(ctx context.Context, _ FormRequest) (forms.Result, error) {
+				defer close(closed)
+				close(shown)
+				<-ctx.Done()
+				return forms.Result{}, context.Cause(ctx)
+			}}}})
+			if _, err := callT(t, m, `{}`, Handlers{}); err != nil {
+				t.Fatal(err)
+			}
+			if all := p.by(""); len(all) != 1 || string(all[0].ID) != "9" {
+				t.Fatalf("%d answers, the first to %s", len(all), all[0].ID)
+			}
+		})
+	}
+}
+
 func TestInspectorExtras(t *testing.T) {
 	for _, kind := range []string{"pipe", "json"} {
 		for _, legacy := range []bool{false, true} {

@@ -49,8 +49,9 @@ type link interface {
 type peerEvents struct {
 	// note hears a notification; from is its request where the transport tells.
 	note func(from *request, method string, params json.RawMessage)
-	// invited answers a request of the server's, or nil for no answer at all. It may take its time.
-	uninvited func(ctx context.Context, from *request, method string, params json.RawMessage) (result json.RawMessage, code int64, msg string, answer bool)
+	// uninvited answers a request of the server's own, whose id is a JSON token; answer is false for no answer at all.
+	// It may take its time.
+	uninvited func(ctx context.Context, from *request, id, method string, params json.RawMessage) (result json.RawMessage, code int64, msg string, answer bool)
 	tap       func(dir Direction, req *request, id, method string, response bool, params, result json.RawMessage, errRaw json.RawMessage)
 	drop      func(what string, args ...any) // logs what is dropped
 }

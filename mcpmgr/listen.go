@@ -199,7 +199,10 @@ func (s *session) noteChange(method string, params json.RawMessage) {
 	if s.eraNow() == EraLegacy {
 		if method != "notifications/cancelled" {
 			s.changed(method, params)
+			return
 		}
+		id, _ := lookup(params, "requestId")
+		s.takeBack(string(id))
 		return
 	}
 	if method == "notifications/cancelled" { // the server tears a subscription down

@@ -273,7 +273,7 @@ func (m *mux) failOne(id int64, why error) {
 
 // answer handles a request of the server's own.
 func (m *mux) answer(r *jsonrpc.Request) {
-	result, code, msg, answer := m.ev.uninvited(m.ctx, nil, r.Method, r.Params)
+	result, code, msg, answer := m.ev.uninvited(m.ctx, nil, idText(r.ID), r.Method, r.Params)
 	if !answer {
 		return
 	}

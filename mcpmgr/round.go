@@ -203,13 +203,22 @@ func (q *inputRequest) checkForm(lim forms.Limits, who forms.Requester) *ToolCal
 	return nil
 }
 
-// firstOf shortens a list of schema errors to its first and their number.
+// firstOf shortens a list of errors to its first and their number: a failure is told in one line.
 func firstOf(err error) string {
+	first, more := err, 0
 	if all, ok := errors.AsType[forms.SchemaErrors](err); ok && len(all) > 1 {
-		return fmt.Sprintf("%s (and %d more)", all[0].Error(), len(all)-1)
+		first, more = all[0], len(all)-1
+	} else if all, ok := errors.AsType[forms.Errors](err); ok && len(all) > 1 {
+		first, more = all[0], len(all)-1
 	}
-	return err.Error()
+	if more == 0 {
+		return err.Error()
+	}
+	return fmt.Sprintf("%s (and %d more)", first.Error(), more)
 }
+
+// maxAddress bounds an address that a person is asked to visit, in bytes.
+const maxAddress = 8 << 10
 
 func (q *inputRequest) checkURL() *ToolCallError {
 	ms, err := members(q.params)
@@ -235,7 +244,10 @@ func (q *inputRequest) checkURL() *ToolCallError {
 		}
 	}
 	u, err := url.Parse(q.url.URL)
-	if q.url.URL == "" || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(q.url.URL) > 8<<10 {
+	switch {
+	case len(q.url.URL) > maxAddress:
+		return failf(CodeInvalidForm, "the server asks a person to visit an address of more than %d bytes", maxAddress)
+	case q.url.URL == "" || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return failf(CodeInvalidForm, "the server asks a person to visit what is not a web address")
 	}
 	return nil

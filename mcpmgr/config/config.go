@@ -78,8 +78,8 @@ func (s Server) Equal(o Server) bool {
 }
 
 // Describe names what an entry runs or talks to, for the question whether to trust a project file.
-// It shows what the file says, variables unexpanded: their values, headers and the environment are
-// not in it.
+// It shows what the file says, variables unexpanded, and the names of what it sets in the environment:
+// values and headers are not in it.
 func (s Server) Describe() string {
 	w := s.written
 	if w.command == "" && w.url == "" { // not from a file
@@ -98,8 +98,12 @@ func (s Server) Describe() string {
 	if s.Dir != "" {
 		d += " (in " + s.Dir + ")"
 	}
-	if slices.ContainsFunc(s.Env, func(v Pair) bool { return v.Name == "PATH" }) { // it decides which program that is
-		d += " (with a PATH of its own)"
+	if len(s.Env) > 0 { // a PATH or a LD_PRELOAD decides what runs; the values may be secrets
+		names := make([]string, len(s.Env))
+		for i, v := range s.Env {
+			names[i] = v.Name
+		}
+		d += " (sets " + strings.Join(names, ", ") + ")"
 	}
 	return d
 }

@@ -181,11 +181,11 @@ func TestExpand(t *testing.T) {
 
 func TestDescribe(t *testing.T) {
 	s := Server{Name: "s", Transport: Stdio, Command: "npx", Args: []string{"-y", "a b", "$(rm)"}, Env: []Pair{{"KEY", "SECRET"}}, Dir: "/d"}
-	if got := s.Describe(); got != `s: npx -y "a b" "$(rm)" (in /d)` {
+	if got := s.Describe(); got != `s: npx -y "a b" "$(rm)" (in /d) (sets KEY)` {
 		t.Fatal(got)
 	}
 	s.Env = append(s.Env, Pair{"PATH", "/SECRET"})
-	if got := s.Describe(); got != `s: npx -y "a b" "$(rm)" (in /d) (with a PATH of its own)` {
+	if got := s.Describe(); got != `s: npx -y "a b" "$(rm)" (in /d) (sets KEY, PATH)` {
 		t.Fatal(got)
 	}
 	f := Parse("c.json", []byte(`{"mcpServers":{"a":{"command":"${BIN}","args":["--key","${KEY}"]},"b":{"url":"https://x/?k=${KEY}"}}}`), env("BIN", "prog", "KEY", "SECRET"))
