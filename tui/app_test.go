@@ -150,7 +150,7 @@ func TestClosuresSayWhy(t *testing.T) {
 			d.tell(hostview.Projection{SessionID: "s1", Turn: turn("running")},
 				hostview.Settled{SessionID: "s1", InteractionID: "i1", Outcome: hostview.Outcome{Status: hostview.StatusClosed, Reason: reason}})
 			d.want(want, "typed by hand", "copy")
-			d.tick(past).press("c")
+			d.tick(past).press("c").want("given to the terminal to copy")
 			if len(d.term.copied) != 1 || !strings.Contains(d.term.copied[0], "typed by hand") {
 				t.Errorf("copied %q", d.term.copied)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // What reaches the model beside keys and window sizes.
@@ -112,8 +113,12 @@ func (m *Model) bell() tea.Cmd {
 	return func() tea.Msg { m.io.Bell(); return nil }
 }
 
+// copy hands a text to the terminal, which does not tell whether it took it: not every one does.
 func (m *Model) copy(text string) tea.Cmd {
-	m.notice = "copied"
+	m.notice = "given to the terminal to copy"
+	if len(text) > kit.MaxCopy {
+		m.notice = "the first 64 KiB given to copy"
+	}
 	return func() tea.Msg { m.io.Copy(text); return nil }
 }
 

@@ -115,7 +115,6 @@ func (m *Model) settledKey(k tea.KeyMsg) Action {
 		return Close{m.req.ID}
 	case "c":
 		if m.canCopy() {
-			m.status = "copied"
 			return Copy{m.req.ID, m.typed(false)}
 		}
 	default:

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"io"
 	"os"
+	"strings"
 	"sync"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -122,7 +123,7 @@ func (t *Terminal) Bell() { _, _ = io.WriteString(t.out, "\a") }
 // Copy puts a text on the clipboard of the person's terminal (OSC 52), which is theirs even over ssh.
 func (t *Terminal) Copy(text string) {
 	if len(text) > MaxCopy {
-		text = text[:MaxCopy]
+		text = strings.ToValidUTF8(text[:MaxCopy], "") // no half of a character
 	}
 	_, _ = io.WriteString(t.out, "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\a")
 }
