@@ -74,11 +74,7 @@ func (m *Manager) Apply(servers []config.Server) {
 		m.mu.Unlock()
 		return
 	}
-	running := make([]config.Server, 0, len(m.order))
-	for _, name := range m.order {
-		running = append(running, m.servers[name].cfg)
-	}
-	actions := config.Reconcile(servers, running)
+	actions := config.Reconcile(servers, m.running())
 	var ending []*server
 	for _, a := range actions {
 		if a.Verb == config.Stop || a.Verb == config.Replace {
@@ -105,6 +101,24 @@ func (m *Manager) Apply(servers []config.Server) {
 	}
 	m.mu.Unlock()
 	m.changed()
+}
+
+// Running are the entries of the servers, in order, as Apply was given them.
+func (m *Manager) Running() []config.Server {
+	m.apply.Lock() // an Apply under way has no order
+	defer m.apply.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.running()
+}
+
+// running is Running with m.mu held.
+func (m *Manager) running() []config.Server {
+	all := make([]config.Server, 0, len(m.order))
+	for _, name := range m.order {
+		all = append(all, m.servers[name].cfg)
+	}
+	return all
 }
 
 func closeAll(vs []*server, cause *endCause) {

@@ -51,9 +51,9 @@ type session struct {
 	notices  string
 	progress map[string]func(json.RawMessage) // by progress token, of the legs on the wire
 	logLevel string
-	called   bool // a call was begun; firstDone is closed then
-	replaced bool // no call may begin any more
-	closing  bool // nothing may be added to wg any more
+	called   bool                               // a call was begun; firstDone is closed then
+	replaced bool                               // no call may begin any more
+	closing  bool                               // nothing may be added to wg any more
 	pushes   map[string]context.CancelCauseFunc // requests of a legacy server that are being answered, by id
 	listens  map[int64]*subscription
 }

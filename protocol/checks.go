@@ -181,6 +181,16 @@ func EncodeInteraction(in *Interaction) ([]byte, error) {
 	return e.buf, nil
 }
 
+// ShowInteraction writes an Interaction for people and scripts to read: as it came, also where a foreign Host goes
+// beyond what a client may send.
+func ShowInteraction(in *Interaction) ([]byte, error) {
+	e := &encoder{dialect: Dialect81, lax: true}
+	if err := e.from(in); err != nil {
+		return nil, encodeError(err)
+	}
+	return e.buf, nil
+}
+
 // DecodeInteraction reads what EncodeInteraction wrote.
 func DecodeInteraction(data []byte) (*Interaction, error) {
 	v, err := parse(data, 0)

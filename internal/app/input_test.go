@@ -29,7 +29,7 @@ func TestInputOfFlags(t *testing.T) {
 		"arguments":                  {[]string{"call", "demo/plain", "--args", "@-"}, `{"text":"from a pipe"}`, exitOK, "from a pipe"},
 		"arguments with a mark":      {[]string{"call", "demo/plain", "--args", "@-"}, bom + `{"text":"from a pipe"}`, exitOK, "from a pipe"},
 		"a form":                     {[]string{"lint", "-"}, bom + form, exitOK, "ok: a form with 1 field"},
-		"params":                     {[]string{"inspect", "demo", "--method", "completion/complete", "--params", "@-"}, "{", exitUsage, "--params is not JSON"},
+		"params":                     {[]string{"inspect", "demo", "--method", "completion/complete", "--params", "@-"}, "{", exitUsage, "--params: is not JSON"},
 		"arguments of the inspector": {[]string{"inspect", "demo", "--method", "tools/call", "--name", "plain", "--args", "@-"}, `{"text":"from a pipe"}`, exitOK, "from a pipe"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -117,7 +117,7 @@ func TestInspectCommandAndExport(t *testing.T) {
 }
 
 func TestServerNames(t *testing.T) {
-	for in, want := range map[string]string{"node": "node", "server.mjs": "server.mjs", "a b/ü": "a-b--", "": "server", "---": "server", strings.Repeat("x", 99): strings.Repeat("x", 64)} {
+	for in, want := range map[string]string{"node": "node", "server.mjs": "server.mjs", "a b/ü": "a-b--", "": "server", "---": "server", "::1": "1", strings.Repeat("x", 99): strings.Repeat("x", 64)} {
 		got := serverName(in)
 		if got != want || !config.ValidName(got) {
 			t.Errorf("%q: %q, want %q", in, got, want)

@@ -136,6 +136,11 @@ func (g *globals) inspectedServers(f *inspectFlags, args []string) ([]config.Ser
 		s, err := addressServer(args[0])
 		return []config.Server{s}, err
 	}
+	for _, name := range args {
+		if !config.ValidName(name) {
+			return nil, usagef(fmt.Errorf("%q names no server: an address begins with http:// or https://, a command stands after --", name))
+		}
+	}
 	file, err := g.loadServers()
 	if err != nil {
 		return nil, err
@@ -178,10 +183,7 @@ func serverName(s string) string {
 		}
 		return '-'
 	}, s)
-	if s = s[:min(len(s), 64)]; strings.Trim(s, ".-") == "" {
-		return "server"
-	}
-	return s
+	return cmp.Or(strings.TrimLeft(s[:min(len(s), 64)], ".-"), "server")
 }
 
 func readRoots(dirs []string) ([]config.Root, error) {

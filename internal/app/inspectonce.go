@@ -162,7 +162,7 @@ func (g *globals) readObject(ctx context.Context, flag, s string) (json.RawMessa
 	}
 	v, err := strictjson.Parse(data, strictjson.Limits{MaxBytes: 4 << 20})
 	if err != nil {
-		return nil, usagef(fmt.Errorf("--%s is not JSON: %w", flag, err))
+		return nil, usagef(fmt.Errorf("--%s: %w", flag, err))
 	}
 	if v.Kind() != strictjson.Object {
 		return nil, usagef(fmt.Errorf("--%s must be a JSON object", flag))

@@ -138,7 +138,13 @@ func (c *inspectOnce) failed(err error) error {
 	if exit == 0 {
 		exit = codeExit(f.code)
 	}
-	body := map[string]any{"code": f.code, "message": f.Error(), "server": c.server, "method": c.f.method}
+	body := map[string]any{"code": f.code, "message": f.Error()}
+	if c.server != "" {
+		body["server"] = c.server
+	}
+	if c.f.method != "" {
+		body["method"] = c.f.method
+	}
 	switch {
 	case c.f.method == "tools/call":
 		body["tool"] = c.f.name

@@ -28,6 +28,7 @@ func TestLint(t *testing.T) {
 		"render":             {[]string{good, "--render", "40x12"}, 0, "! No passwords, API keys, tokens, cards"},
 		"render is no size":  {[]string{good, "--render", "4x1"}, 2, ""},
 		"size and more":      {[]string{good, "--render", "40x12x"}, 2, ""},
+		"JSON with render":   {[]string{good, "--json", "--render", "40x12"}, 2, `{"error":{`},
 		"answer with render": {[]string{good, "--answer", "{}", "--render", "40x12"}, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -45,6 +45,7 @@ with the property and the keyword, and exits with 1. docs/forms.md has the rules
 	cmd.Flags().StringVar(&f.answer, "answer", "", "check an answer, as `JSON`, against the form; prints JSON")
 	cmd.Flags().StringVar(&f.render, "render", "", "print the first frame at a `size`, for example 80x24")
 	cmd.MarkFlagsMutuallyExclusive("answer", "render")
+	cmd.MarkFlagsMutuallyExclusive("json", "render") // a frame is no JSON value
 	return cmd
 }
 

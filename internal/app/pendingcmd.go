@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,6 +43,9 @@ and tells what is added and what is closed, one JSON value a line with --json.`,
 	return cmd
 }
 
+// quietTime is how long a command waits for a Host without a word.
+const quietTime = 5 * time.Second
+
 // withView runs f on a view connection to the Host that --host names.
 func withView(ctx context.Context, g *globals, f func(*hostclient.View) error) error {
 	log, closeLog, err := g.logger(nil)
@@ -56,8 +60,15 @@ func withView(ctx context.Context, g *globals, f func(*hostclient.View) error) e
 	defer t.close()
 	v := hostclient.NewView(t.view)
 	defer v.Close()
+	quiet := time.AfterFunc(quietTime, func() {
+		fmt.Fprintln(g.env.stderr, "askback: waiting for the Host …")
+	})
+	defer quiet.Stop()
 	if err := v.Ready(ctx); err != nil {
 		return connectError(err)
+	}
+	if !v.Connection().Host.Forms() {
+		fmt.Fprintln(g.env.stderr, "askback: this Host cannot show forms: tools that ask for input fail there")
 	}
 	return f(v)
 }
@@ -75,7 +86,7 @@ func listPending(ctx context.Context, g *globals, v *hostclient.View, asJSON boo
 	}
 	out := []json.RawMessage{}
 	for _, in := range all {
-		raw, err := protocol.EncodeInteraction(&in)
+		raw, err := protocol.ShowInteraction(&in)
 		if err != nil {
 			return err
 		}
@@ -122,10 +133,15 @@ func waitingSessions(ctx context.Context, g *globals, v *hostclient.View) ([]str
 	return ids, nil
 }
 
+// atRest are the statuses of sessions in which nothing waits.
+var atRest = []protocol.SessionStatus{protocol.SessionActive, protocol.SessionBlocked, protocol.SessionAborted}
+
 // mayWait goes by the status and by the running Turns: a form is pending a little before the status says so.
 func mayWait(s protocol.SessionItem) bool {
-	running := s.LiveRunState != nil && len(s.LiveRunState.RunningTurnIDs) > 0
-	return running || s.Status == protocol.SessionRunning || s.Status == protocol.SessionWaitingForUser
+	if s.LiveRunState != nil && len(s.LiveRunState.RunningTurnIDs) > 0 {
+		return true
+	}
+	return !slices.Contains(atRest, s.Status) // a status of a newer Host may mean anything
 }
 
 // peek is a session's snapshot now; nil for a session that has gone meanwhile.

@@ -170,7 +170,7 @@ func (r *provideReport) published() {
 }
 
 func (r *provideReport) reload(g *globals) {
-	servers, told, err := g.reload()
+	servers, told, err := g.reload(r.side.mgr.Running())
 	if told != "" {
 		r.say(map[string]any{"event": "configuration", "message": told}, "%s", told)
 	}

@@ -3,14 +3,19 @@ package app
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 
 	"askback/mcpmgr/config"
 )
 
+// reloader reads the configuration again. running are the entries of the servers that run.
+type reloader func(running []config.Server) (servers []config.Server, told string, err error)
+
 // reload reads the configuration again, for a program that has the terminal or has none: it asks nobody, and what would
-// go to stderr comes back. A project file that has changed is not used before a new start has asked about it.
-func (g *globals) reload() (servers []config.Server, told string, err error) {
+// go to stderr comes back. A project file that has changed is not used before a new start has asked about it. A server
+// that runs and whose entry cannot be read any more goes on as it was: a slip of the pen ends no call.
+func (g *globals) reload(running []config.Server) (servers []config.Server, told string, err error) {
 	var errs bytes.Buffer
 	quiet := *g
 	quiet.env = &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: g.env.getenv}
@@ -18,5 +23,11 @@ func (g *globals) reload() (servers []config.Server, told string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return f.Servers, strings.TrimSpace(strings.ReplaceAll(errs.String(), "askback: ", "")), nil
+	servers = f.Servers
+	for _, s := range running {
+		if _, entry := f.Server(s.Name); !entry && slices.ContainsFunc(f.Errors, func(e *config.Error) bool { return e.Server == s.Name }) {
+			servers = append(servers, s)
+		}
+	}
+	return servers, strings.TrimSpace(strings.ReplaceAll(errs.String(), "askback: ", "")), nil
 }

@@ -6,18 +6,17 @@ import (
 
 	"askback/forms"
 	"askback/mcpmgr"
-	"askback/mcpmgr/config"
 	"askback/tui/hostview"
 )
 
 // serversView shows the MCP servers to the terminal.
 type serversView struct {
 	side    *toolSide
-	reload  func() ([]config.Server, string, error) // nil: there is no file
+	reload  reloader // nil: there is no file
 	changed <-chan struct{}
 }
 
-func newServersView(side *toolSide, reload func() ([]config.Server, string, error)) *serversView {
+func newServersView(side *toolSide, reload reloader) *serversView {
 	changed := make(chan struct{}, 1)
 	side.changes.Add(changed)
 	side.note.Add(changed)
@@ -89,7 +88,7 @@ func (v *serversView) Reload(context.Context) (string, error) {
 	if v.reload == nil {
 		return "", errors.New("no file names these servers")
 	}
-	servers, told, err := v.reload()
+	servers, told, err := v.reload(v.side.mgr.Running())
 	if err != nil {
 		return "", err
 	}

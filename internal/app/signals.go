@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // errSignal is the cause of a context that a signal ended.
@@ -15,7 +16,8 @@ var errSignal = errors.New("stopped by a signal")
 
 // withSignals ends the context at SIGINT, SIGTERM and SIGHUP, with errSignal as its cause. A lost terminal sends
 // more than one SIGHUP, from the kernel and from the shell, so a further one changes nothing while the command ends.
-// A second SIGINT or SIGTERM ends the process at once. The returned function comes last, when all has been ended.
+// A further SIGINT or SIGTERM ends the process at once, unless it is the same act: timeout(1) signals its child, and
+// then the group that the child is in. The returned function comes last, when all has been ended.
 func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stop := onSignals(func(s os.Signal) { cancel(fmt.Errorf("%w: %v", errSignal, s)) },
@@ -30,6 +32,9 @@ func withEndSignals(parent context.Context) (context.Context, context.CancelFunc
 	return ctx, func() { stop(); cancel() }
 }
 
+// sameAct is how soon after the first signal another one tells nothing new.
+const sameAct = 300 * time.Millisecond
+
 // onSignals calls end with the first of the signals, and keeps the process alive through what may follow it. A SIGHUP
 // that was ignored at the start, as nohup has it, stays ignored: to be notified of it would end that.
 func onSignals(end func(os.Signal), sigs ...os.Signal) (stop func()) {
@@ -37,6 +42,7 @@ func onSignals(end func(os.Signal), sigs ...os.Signal) (stop func()) {
 	ch, done, ended := make(chan os.Signal, 4), make(chan struct{}), make(chan struct{})
 	signal.Notify(ch, sigs...)
 	came := false // guarded by ended
+	var first time.Time
 	go func() {
 		defer close(ended)
 		for {
@@ -44,9 +50,9 @@ func onSignals(end func(os.Signal), sigs ...os.Signal) (stop func()) {
 			case s := <-ch:
 				switch {
 				case !came:
-					came = true
+					came, first = true, time.Now()
 					end(s)
-				case s != syscall.SIGHUP:
+				case s != syscall.SIGHUP && time.Since(first) > sameAct:
 					signal.Reset(s)
 					_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
 				}

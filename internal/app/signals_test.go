@@ -99,6 +99,40 @@ func TestHangUpsInARow(t *testing.T) {
 	})
 }
 
+// timeout(1) signals its child and then the group that the child is in: the two are one act, which ends the program in
+// order. One that comes later ends it at once.
+func TestTwoTerminations(t *testing.T) {
+	for name, c := range map[string]struct {
+		between time.Duration
+		exit    int
+	}{"of one act": {0, exitStopped}, "in a row": {2 * sameAct, -1}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.write("deaf.json", `{"mcpServers":{"deaf":{"command":"sh","args":["-c","trap '' TERM; while :; do sleep 1; done"]}}}`)
+			cmd := w.command("--config", w.path("deaf.json"), "tools", "--json")
+			var out, errs bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			for started := time.Now(); len(childrenOf(cmd.Process.Pid)) == 0; time.Sleep(5 * time.Millisecond) {
+				if time.Since(started) > 20*time.Second {
+					t.Fatal("the server was not started")
+				}
+			}
+			for _, child := range childrenOf(cmd.Process.Pid) { // what is cut off leaves it
+				t.Cleanup(func() { syscall.Kill(-child, syscall.SIGKILL) })
+			}
+			cmd.Process.Signal(syscall.SIGTERM)
+			time.Sleep(c.between)
+			cmd.Process.Signal(syscall.SIGTERM)
+			if r := w.finish(cmd, &out, &errs); r.code != c.exit {
+				t.Errorf("exit %d, want %d: %+v", r.code, c.exit, r)
+			}
+		})
+	}
+}
+
 // What nohup started goes on when its terminal is lost.
 func TestIgnoredHangUp(t *testing.T) {
 	w := newWorld(t)

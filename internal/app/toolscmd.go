@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/spf13/cobra"
 
 	"askback/forms"
+	"askback/internal/bridge"
 	"askback/mcpmgr"
 	"askback/mcpmgr/config"
+	"askback/provider"
 )
 
 func newTools(g *globals) *cobra.Command {
@@ -65,6 +68,7 @@ func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error
 	if err := printTools(g, side.mgr.Tools(), asJSON); err != nil {
 		return err
 	}
+	side.tellLeftOut(g.env.stderr)
 	var last error
 	if len(args) == 0 && len(f.Errors) > 0 { // told already
 		last = &exitError{code: exitUsage, silent: true, err: errors.New("an entry of the configuration is wrong")}
@@ -76,6 +80,20 @@ func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error
 		}
 	}
 	return last
+}
+
+// tellLeftOut names the tools that a server has and nobody can call: those that cannot be read, and those that a Host
+// cannot be offered.
+func (s *toolSide) tellLeftOut(w io.Writer) {
+	for _, st := range s.mgr.Servers() {
+		for _, warning := range st.Warnings {
+			fmt.Fprintf(w, "askback: %s: %s\n", st.Name, forms.Line(warning))
+		}
+	}
+	all := bridge.NewTools(s.mgr, nil, forms.OurLimits).Tools()
+	for _, l := range provider.NewPlan(all, provider.DefaultLabel).LeftOut {
+		fmt.Fprintf(w, "askback: %s\n", forms.Line(l.String()))
+	}
 }
 
 func printTools(g *globals, tools []mcpmgr.Tool, asJSON bool) error {

@@ -77,7 +77,7 @@ type terminal struct {
 	servers   []config.Server
 	attach    bool // no servers of our own
 	temporary bool // the embedded Host keeps nothing
-	reload    func() ([]config.Server, string, error)
+	reload    reloader
 	options   tui.Options     // what a scripted run replaces
 	host      embeddedOptions // clock and ids of a scripted run's Host
 	name      string          // of the session that is created; "" is the folder's

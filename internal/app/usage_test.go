@@ -22,6 +22,7 @@ func TestUsageUnderJSON(t *testing.T) {
 		"no answers":            {"call", "demo/plain", "--json", "--answers", "gone"},
 		"none":                  {"call", "--json"},
 		"a blank in the name":   {"call", "demo/a b", "--json"},
+		"no scheme":             {"inspect", "127.0.0.1:3111/mcp", "--json"},
 		"level":                 {"tools", "--json", "--log-level", "loud"},
 		"mode":                  {"tools", "--json", "--permission-mode", "bypas"},
 		"arguments":             {"call", "demo/plain", "--json", "--args", "@gone"},

@@ -209,7 +209,7 @@ func (w *watcher) added(in protocol.Interaction) {
 		fmt.Fprintln(w.g.env.stdout, "+ "+pendingLine(in))
 		return
 	}
-	if raw, err := protocol.EncodeInteraction(&in); err == nil {
+	if raw, err := protocol.ShowInteraction(&in); err == nil {
 		printJSON(w.g.env.stdout, map[string]any{"event": "pending", "interaction": json.RawMessage(raw)})
 	}
 }
