@@ -1,6 +1,11 @@
 package forms
 
-import "askback/internal/strictjson"
+import (
+	"errors"
+	"fmt"
+
+	"askback/internal/strictjson"
+)
 
 // Arguments are the arguments of a tool as far as a form can ask for them.
 type Arguments struct {
@@ -16,7 +21,8 @@ type Arguments struct {
 
 // ReadArguments reads the flat part of a tool's inputSchema for the arguments
 // form, by the same rules as [ReadSchema]. What cannot be read is listed, not
-// refused. The error is a [SchemaErrors] when nothing can be read at all.
+// refused. The error is a [SchemaErrors] when nothing can be read at all. A text
+// without maxLength may be as long as any: no answer has to find room for it.
 func ReadArguments(raw []byte) (Arguments, error) {
 	const maxBytes = 256 << 10
 	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: maxBytes})
@@ -38,6 +44,10 @@ func ReadArguments(raw []byte) (Arguments, error) {
 			r.errs = append(r.errs, errs...)
 			continue
 		}
+		if fd.Kind == KindString && fd.MaxLength == nil && (fd.MinLength == nil || *fd.MinLength <= maxValueRunes) {
+			most := maxValueRunes
+			fd.MaxLength = &most
+		}
 		r.out.Fields = append(r.out.Fields, fd)
 	}
 	r.checkRequired()
@@ -51,4 +61,25 @@ func ReadArguments(raw []byte) (Arguments, error) {
 		args.Complete = args.Complete && have[name]
 	}
 	return args, nil
+}
+
+// mostReasons bounds what is told of properties that a form cannot ask for.
+const mostReasons = 8
+
+// Reasons tells why a form cannot ask for arguments, or not for all of them:
+// err is that of ReadArguments, list the Unread of what it read.
+func Reasons(err error, list SchemaErrors) []string {
+	if all, ok := errors.AsType[SchemaErrors](err); ok {
+		list = all
+	} else if err != nil {
+		return []string{"the schema of the arguments cannot be read: " + err.Error()}
+	}
+	out := make([]string, 0, min(len(list), mostReasons+1))
+	for i, e := range list {
+		if i == mostReasons {
+			return append(out, fmt.Sprintf("and %d more", len(list)-i))
+		}
+		out = append(out, e.Error())
+	}
+	return out
 }

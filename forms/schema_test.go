@@ -3,6 +3,7 @@ package forms
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -579,6 +580,17 @@ func TestReadArguments(t *testing.T) {
 	many, err := ReadArguments([]byte(props(strings.TrimPrefix(manyProperties(40), ","))))
 	if err != nil || len(many.Schema.Fields) != 32 || len(many.Unread) != 8 {
 		t.Errorf("%d fields, %d unread, %v", len(many.Schema.Fields), len(many.Unread), err)
+	}
+	for i, fd := range args.Schema.Fields { // no answer limit holds for arguments
+		if most := fd.MaxLength; i == 0 && (most == nil || *most != maxValueRunes) || i > 0 && most != nil {
+			t.Errorf("%s: maxLength %v", fd.Name, most)
+		}
+	}
+	if told := Reasons(nil, many.Unread); len(told) != 8 || Reasons(errors.New("x"), nil)[0] != "the schema of the arguments cannot be read: x" {
+		t.Errorf("%q", told)
+	}
+	if told := Reasons(SchemaErrors(slices.Repeat(many.Unread, 2)), nil); len(told) != 9 || told[8] != "and 8 more" {
+		t.Errorf("%q", told)
 	}
 	for _, bad := range []string{`[]`, `{`, ``} {
 		if _, err := ReadArguments([]byte(bad)); err == nil {

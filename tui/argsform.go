@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"strings"
 	"unicode"
 
@@ -48,10 +47,10 @@ func (m *Model) argsDialog(t hostview.Tool, raw bool) dialog {
 func argsForm(t hostview.Tool) (form forms.Form, why []string) {
 	args, err := forms.ReadArguments(t.InputSchema)
 	if err != nil {
-		return form, unread(err, nil)
+		return form, forms.Reasons(err, nil)
 	}
 	if !args.Complete || len(args.Schema.Fields) == 0 && len(args.Unread) > 0 {
-		return form, unread(nil, args.Unread)
+		return form, forms.Reasons(nil, args.Unread)
 	}
 	form = forms.Form{
 		Message:   t.Description,
@@ -61,21 +60,8 @@ func argsForm(t hostview.Tool) (form forms.Form, why []string) {
 	if form.Message == "" {
 		form.Message = "Arguments of " + t.Name
 	}
-	for _, u := range unread(nil, args.Unread) {
+	for _, u := range forms.Reasons(nil, args.Unread) {
 		form.Message += "\nNot in this form: " + u
 	}
 	return form, nil
-}
-
-func unread(err error, list forms.SchemaErrors) []string {
-	if e, ok := errors.AsType[forms.SchemaErrors](err); ok {
-		list = append(list, e...)
-	} else if err != nil {
-		return []string{"the schema of the arguments cannot be read: " + err.Error()}
-	}
-	out := []string{}
-	for _, e := range list {
-		out = append(out, e.Error())
-	}
-	return out
 }

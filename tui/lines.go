@@ -73,7 +73,10 @@ func lineOutcome(err error, busy bool) (Outcome, error) {
 // lineSignals turns interrupts into the person's key and ends the run with the other signals.
 func (r *runner) lineSignals(run context.Context, interrupt chan<- struct{}) {
 	c := make(chan os.Signal, 4)
-	signal.Notify(c, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
+	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(c, syscall.SIGHUP)
+	}
 	r.spawn(func() {
 		defer signal.Stop(c)
 		for {

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"cmp"
-	"errors"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -74,31 +73,18 @@ func (m *Model) askTool(t mcpmgr.Tool) {
 	q := inspect.Request{Server: t.Server, Method: "tools/call", Name: t.Name}
 	args, err := forms.ReadArguments(t.InputSchema)
 	if err != nil || !args.Complete || len(args.Schema.Fields) == 0 && len(args.Unread) > 0 {
-		m.push(newJSONArgs(q, "{}", unread(err, args.Unread)))
+		m.push(newJSONArgs(q, "{}", forms.Reasons(err, args.Unread)))
 		return
 	}
 	form := forms.Form{Message: t.Description, Requester: forms.Requester{Name: t.Name, Source: t.Server}, Fields: args.Schema.Fields}
 	if form.Message == "" {
 		form.Message = "Arguments of " + t.Name
 	}
-	for _, u := range unread(nil, args.Unread) {
+	for _, u := range forms.Reasons(nil, args.Unread) {
 		form.Message += "\nNot in this form: " + u
 	}
 	f := formview.New(formview.Request{ID: "arguments", Form: form, Arguments: true}, formview.Options{Theme: m.th, Now: m.now})
 	m.push(&formArgs{q: q, f: f})
-}
-
-func unread(err error, list forms.SchemaErrors) []string {
-	if e, ok := errors.AsType[forms.SchemaErrors](err); ok {
-		list = append(list, e...)
-	} else if err != nil {
-		return []string{"the schema of the arguments cannot be read: " + err.Error()}
-	}
-	var out []string
-	for _, e := range list {
-		out = append(out, e.Error())
-	}
-	return out
 }
 
 func describeTool(t mcpmgr.Tool) page {
