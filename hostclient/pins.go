@@ -41,7 +41,7 @@ func (p *Pins) check(address, root string) *Error {
 		return errorf(CodePinFile, "the file of known Hosts, %s, cannot be used: %v", p.path, err)
 	case known != "" && known != root:
 		return errorf(CodeRootChanged, "another Host answers at %s than before (known root %.12s…, now %.12s…); nothing was sent to it but the token. "+
-			"If the Host was replaced on purpose, remove its line from %s", address, forms.Line(known), forms.Line(root), p.path)
+			"If the Host was replaced on purpose, remove its entry from %s", address, forms.Line(known), forms.Line(root), p.path)
 	}
 	return nil
 }

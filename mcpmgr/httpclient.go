@@ -149,7 +149,7 @@ func (l *httpLink) unauthorized(resp *http.Response) *errAuth {
 	case e.status == http.StatusForbidden:
 		e.msg = "the server refuses access (403)"
 		if scopes := e.scopes(); len(scopes) > 0 {
-			e.msg += ": the authorization lacks the scope " + clipText(strings.Join(scopes, " "), 200)
+			e.msg += ": the authorization lacks the scope " + clipText(strings.Join(scopes, " "), 200) + "; " + l.how
 		}
 	case e.kept:
 		e.msg = "the server no longer accepts the stored authorization (401): " + l.how

@@ -31,6 +31,19 @@ const (
 // package starts it, no call and no round. open shows a person the address of the authorization
 // server, or opens it in a browser; the answer comes to a listener on the loopback interface.
 func (m *Manager) Authorize(ctx context.Context, server string, open func(ctx context.Context, address string) error) error {
+	return m.authorize(ctx, server, nil, open)
+}
+
+// AuthorizeAnyway is Authorize for a server that asks for it only where nobody has been refused yet, as some do for some
+// of their tools. scopes are asked for beside those that the server names.
+func (m *Manager) AuthorizeAnyway(ctx context.Context, server string, scopes []string, open func(ctx context.Context, address string) error) error {
+	return m.authorize(ctx, server, &wanted{scopes}, open)
+}
+
+// wanted is what a person wants of an authorization that the server does not ask for.
+type wanted struct{ scopes []string }
+
+func (m *Manager) authorize(ctx context.Context, server string, want *wanted, open func(ctx context.Context, address string) error) error {
 	v := m.server(server)
 	switch {
 	case v == nil:
@@ -42,7 +55,7 @@ func (m *Manager) Authorize(ctx context.Context, server string, open func(ctx co
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, authTime, errors.New("nobody finished the authorization in time"))
 	defer cancel()
-	req, resp, err := v.challenge(ctx)
+	req, resp, err := v.challenge(ctx, want != nil)
 	if err != nil {
 		return err
 	}
@@ -53,7 +66,13 @@ func (m *Manager) Authorize(ctx context.Context, server string, open func(ctx co
 	}
 	defer back.close()
 	flow := m.auths.flow(v.cfg.URL, m.opt.Name, back, open)
-	flow.ScopeFilter = func(found []string) []string { return union(found, v.missingScopes()) }
+	flow.ScopeFilter = func(found []string) []string {
+		found = union(found, v.missingScopes())
+		if want != nil {
+			found = union(found, want.scopes)
+		}
+		return found
+	}
 	h, err := auth.NewAuthorizationCodeHandler(flow)
 	if err != nil {
 		_ = resp.Body.Close()
@@ -109,8 +128,8 @@ func (m *Manager) Deauthorize(server string) error {
 	return nil
 }
 
-// challenge gets the reply with which the server asks for authorization.
-func (v *server) challenge(ctx context.Context) (*http.Request, *http.Response, error) {
+// challenge gets the reply with which the server asks for authorization. anyway stands for one where it does not.
+func (v *server) challenge(ctx context.Context, anyway bool) (*http.Request, *http.Response, error) {
 	s := v.newSession()
 	defer s.cancel(nil)
 	cfg := v.cfg
@@ -140,6 +159,8 @@ func (v *server) challenge(ctx context.Context) (*http.Request, *http.Response, 
 	switch {
 	case e.status == http.StatusUnauthorized, len(e.scopes()) > 0:
 		return req, &http.Response{StatusCode: e.status, Header: e.header, Body: http.NoBody}, nil
+	case anyway:
+		return req, &http.Response{StatusCode: http.StatusUnauthorized, Header: http.Header{}, Body: http.NoBody}, nil
 	case e.status == http.StatusForbidden:
 		return nil, nil, errors.New("the server refuses access (403) and does not say that an authorization would change that")
 	}

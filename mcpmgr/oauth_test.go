@@ -402,6 +402,22 @@ func TestAuthorizeLater(t *testing.T) {
 			}
 		})
 	})
+	t.Run("before anything is refused", func(t *testing.T) {
+		a, opt, cfg := authorized(t, func(a *authPeer) { a.open = true })
+		m := startServers(t, opt, cfg)
+		waitReady(t, m, "s")
+		if err := m.Authorize(t.Context(), "s", browser(as)); err == nil || !strings.Contains(err.Error(), "no authorization") {
+			t.Fatal(err)
+		}
+		if err := m.AuthorizeAnyway(t.Context(), "s", []string{"tools:deploy", "b"}, browser(as)); err != nil {
+			t.Fatal(err)
+		}
+		a.set(func() {
+			if a.asked != "tools:deploy b" {
+				t.Errorf("asked for %q", a.asked)
+			}
+		})
+	})
 	t.Run("not at all", func(t *testing.T) {
 		p := newPeer().handle("tools/list", func(r *preq) { r.http(403, "", "") })
 		m, _ := tryManage(t, "json", p, Options{}, func(*config.Server) {})
