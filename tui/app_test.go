@@ -167,6 +167,8 @@ func TestLostViewKeepsTheDraft(t *testing.T) {
 	d.tick(past).press("down", "enter", "down", "enter").typing("keep me")
 	d.tell(hostview.Connection{Link: hostview.LinkView, State: hostview.StateReconnecting, Detail: "the connection was dropped", Retry: d.clock.now.Add(5 * time.Second)})
 	d.want("reconnecting", "keep me")
+	d.tell(hostview.Connection{Link: hostview.LinkView, State: hostview.StateRefused, Detail: "another Host"})
+	d.want("not connected", "keep me").wantNot("reconnecting")
 	d.press("ctrl+s").tick(past).press("s")
 	if d.host.count("answer") != 0 {
 		t.Fatal("an answer went out over a lost connection")

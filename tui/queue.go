@@ -38,7 +38,7 @@ type queue struct {
 	current string                   // id of the entry on screen
 	answers map[string]draft.Answers // by tool call
 	open    opener
-	lost    bool
+	link    formview.Connection
 	w, h    int // of the window
 }
 
@@ -95,7 +95,7 @@ func (q *queue) sync(pending []hostview.Interaction, open opener) (fresh []*entr
 		e := q.find(in.ID)
 		if e == nil {
 			e = &entry{in: in, view: open(in, q.answers[in.ToolUseID])}
-			e.view.Reconnecting(q.lost)
+			e.view.Connection(q.link)
 			fresh = append(fresh, e)
 		}
 		e.gone = false
@@ -210,7 +210,7 @@ func (q *queue) startAgain(toolUseID string) {
 			continue
 		}
 		e.view = q.open(e.in, q.answers[toolUseID])
-		e.view.Reconnecting(q.lost)
+		e.view.Connection(q.link)
 		e.place = [2]int{} // to be told again
 	}
 }
@@ -230,10 +230,10 @@ func (q *queue) calls() map[string]bool {
 }
 
 // connection tells every draft whether answers can be sent.
-func (q *queue) connection(lost bool) {
-	q.lost = lost
+func (q *queue) connection(c formview.Connection) {
+	q.link = c
 	for _, e := range q.entries {
-		e.view.Reconnecting(lost)
+		e.view.Connection(c)
 	}
 }
 

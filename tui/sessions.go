@@ -85,7 +85,7 @@ func (m *Model) switchTo(id string) {
 	m.log = newTranscript()
 	if m.queue = m.queues[id]; m.queue == nil {
 		m.queue = newQueue(m.w, m.h)
-		m.queue.lost = m.links[hostview.LinkView].State != hostview.StateReady
+		m.queue.link = formConnection(m.links[hostview.LinkView].State)
 	}
 	delete(m.queues, id)
 	m.queue.resize(m.w, m.h)

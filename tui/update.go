@@ -7,6 +7,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
+	"askback/tui/formview"
 	"askback/tui/hostview"
 )
 
@@ -135,14 +136,25 @@ func (m *Model) connection(e hostview.Connection) {
 	if e.Link != hostview.LinkView {
 		return
 	}
-	lost := e.State != hostview.StateReady
-	if !lost && (m.notice == notReachable || m.notice == tryingAgain) {
+	if e.State == hostview.StateReady && (m.notice == notReachable || m.notice == tryingAgain) {
 		m.notice = "" // it is, by now
 	}
-	m.queue.connection(lost)
+	c := formConnection(e.State)
+	m.queue.connection(c)
 	for _, q := range m.queues {
-		q.connection(lost)
+		q.connection(c)
 	}
+}
+
+// formConnection is the state of the view's connection as a form tells it.
+func formConnection(s hostview.State) formview.Connection {
+	switch s {
+	case hostview.StateReady:
+		return formview.Connected
+	case hostview.StateRefused, hostview.StateClosed:
+		return formview.NotConnected
+	}
+	return formview.Reconnecting
 }
 
 func (m *Model) projection(e hostview.Projection) tea.Cmd {

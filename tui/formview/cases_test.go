@@ -462,18 +462,22 @@ func TestClosures(t *testing.T) {
 // A lost connection keeps the draft and sends nothing.
 func TestReconnecting(t *testing.T) {
 	d := drive(t, req(text("a", true)), 80, 24).typed("x")
-	d.m.Reconnecting(true)
+	d.m.Connection(Reconnecting)
 	d.shows("reconnecting").typed("y").press("enter", "s").silent().shows("no connection")
 	d.press("ctrl+x", "y").silent().press("n")
-	d.m.Reconnecting(false)
-	d.hides("reconnecting").press("s")
+	d.m.Connection(Connected)
+	d.hides("reconnecting")
+	d.m.Connection(NotConnected)
+	d.shows("not connected").press("s").silent()
+	d.m.Connection(Connected)
+	d.hides("not connected").press("s")
 	if got := d.submitted().Values["a"].Text(); got != "xy" {
 		t.Error(got)
 	}
 	one := drive(t, req(ofKind(forms.KindBoolean, "b", true)), 80, 24).press("y")
-	one.m.Reconnecting(true)
+	one.m.Connection(Reconnecting)
 	one.press("s").silent().shows("no connection")
-	one.m.Reconnecting(false)
+	one.m.Connection(Connected)
 	one.press("s").submitted()
 }
 

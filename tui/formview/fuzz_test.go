@@ -310,7 +310,7 @@ func news(m *Model, r *rand.Rand) string {
 		m.Refused("wrong " + mark)
 		return "refused"
 	case 5:
-		m.Reconnecting(r.Intn(2) == 0)
+		m.Connection([]Connection{Connected, Reconnecting, NotConnected}[r.Intn(3)])
 		return "connection"
 	case 6:
 		m.Show()

@@ -183,7 +183,7 @@ func (m *Model) submit() Action {
 		}
 		m.status = m.countWrong(wrong)
 		return nil
-	case m.lost:
+	case m.link != Connected:
 		m.status = "no connection: nothing can be sent yet"
 		return nil
 	}
@@ -217,7 +217,7 @@ func (m *Model) confirmKey(k tea.KeyMsg) Action {
 	}
 	switch k.String() {
 	case "y":
-		if m.lost {
+		if m.link != Connected {
 			m.status = "no connection: nothing can be sent yet"
 			return nil
 		}

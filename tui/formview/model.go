@@ -64,8 +64,8 @@ type Model struct {
 	end    ending
 	detail *pager // the overlay with everything in full, over any stage
 
-	status       string // one sentence about the last key, until the next
-	lost         bool   // the connection is; nothing can be sent
+	status       string     // one sentence about the last key, until the next
+	link         Connection // without one nothing can be sent
 	multiRune    time.Time
 	w, h         int
 	head         header
@@ -128,9 +128,18 @@ func (m *Model) SetPlace(position, total int) {
 // Show is called when the form comes back on the screen after it was left: keys are ignored for a moment again.
 func (m *Model) Show() { m.since = m.now() }
 
-// Reconnecting says whether the connection over which the answer would go is lost. The draft stays; nothing is sent
-// meanwhile.
-func (m *Model) Reconnecting(lost bool) { m.lost = lost }
+// Connection is how the connection over which the answer would go stands.
+type Connection string
+
+// The states of a Connection. All but Connected are shown by their names.
+const (
+	Connected    Connection = ""
+	Reconnecting Connection = "reconnecting"
+	NotConnected Connection = "not connected" // and nothing tries again
+)
+
+// Connection tells how the connection stands. While there is none the draft stays, and nothing is sent.
+func (m *Model) Connection(c Connection) { m.link = c }
 
 // Refused takes a form out of sending: the answer was not stored, and why. The draft is as it was.
 func (m *Model) Refused(why string) { m.unsent("not sent: ", why) }

@@ -185,7 +185,7 @@ func (m *Model) submitReviewed() Action {
 		m.since = m.now()
 		m.status = "there was more to see; s again"
 		return nil
-	case m.lost:
+	case m.link != Connected:
 		m.status = "no connection: nothing can be sent yet"
 		return nil
 	}

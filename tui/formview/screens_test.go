@@ -96,7 +96,7 @@ func otherScreens() []screen {
 		{"deploy/declined elsewhere", deploy, "", func(d *driver) { d.m.Answered(forms.Decline()) }},
 		{"deploy/closed", deploy, filled, func(d *driver) { d.m.Closed("the provider was lost") }},
 		{"deploy/closed untouched", deploy, "", func(d *driver) { d.m.Closed("the Turn was stopped") }},
-		{"deploy/reconnecting", deploy, filled, func(d *driver) { d.m.Reconnecting(true) }},
+		{"deploy/reconnecting", deploy, filled, func(d *driver) { d.m.Connection(Reconnecting) }},
 		{"deploy/asked again", Request{Form: deployForm(), Earlier: earlier}, "", nil},
 		{"deploy/second of two", Request{Form: deployForm(), Position: 2, Total: 2}, "", nil},
 		{"deploy/unknown server", Request{Form: forms.Form{Message: "Go?", Requester: forms.Requester{Name: "deploy"}, Fields: deployForm().Fields}}, "", nil},

@@ -127,8 +127,8 @@ func (m *Model) statusRow() string {
 		text, style = m.status, m.th.Error
 	}
 	tail := ""
-	if m.lost {
-		tail = m.dot() + "reconnecting"
+	if m.link != Connected {
+		tail = m.dot() + string(m.link)
 		if i := strings.LastIndex(text, m.dot()); m.status == "" && i >= 0 && cells(text)+cells(tail) > m.w-1 {
 			text = text[:i] // how to get on gives way
 		}
