@@ -8,6 +8,7 @@ import (
 
 	"askback/tui/formview"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -15,12 +16,6 @@ import (
 const (
 	minWidth  = formview.MinWidth
 	minHeight = formview.MinHeight
-)
-
-// What a terminal has that tells no size, as a serial line or a terminal inside of a container may.
-const (
-	defaultWidth  = 80
-	defaultHeight = 24
 )
 
 // Model is the screen program: what the Host told, the drafts, and what lies on top of each other. Update
@@ -82,8 +77,8 @@ func newModel(ctx context.Context, o Options, io terminalIO) *Model {
 	m := &Model{
 		opt: o, ctx: ctx, backend: o.Backend, servers: o.Servers, clock: o.Clock, th: o.Theme, io: io,
 		links: map[hostview.Link]hostview.Connection{}, ours: hostview.NewStarted(), stopped: map[string]bool{},
-		log: newTranscript(), comp: newComposer(), queue: newQueue(defaultWidth, defaultHeight), queues: map[string]*queue{},
-		asked: map[string]bool{}, w: defaultWidth, h: defaultHeight,
+		log: newTranscript(), comp: newComposer(), queue: newQueue(kit.DefaultWidth, kit.DefaultHeight), queues: map[string]*queue{},
+		asked: map[string]bool{}, w: kit.DefaultWidth, h: kit.DefaultHeight,
 	}
 	if m.clock == nil {
 		m.clock = systemClock{}

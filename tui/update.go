@@ -9,6 +9,7 @@ import (
 	"askback/forms"
 	"askback/tui/formview"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // Update implements tea.Model: it hands a message to the part it belongs to.
@@ -27,7 +28,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.unsized = msg.Width == 0 || msg.Height == 0
-		m.resize(cmp.Or(msg.Width, defaultWidth), cmp.Or(msg.Height, defaultHeight))
+		m.resize(cmp.Or(msg.Width, kit.DefaultWidth), cmp.Or(msg.Height, kit.DefaultHeight))
 	case tea.KeyMsg:
 		return m.key(msg)
 	case toldAll:

@@ -21,25 +21,13 @@ func (m *Model) View() string {
 	}
 	frame := m.frame()
 	if m.unsized {
-		frame = filled(frame, m.w)
+		frame = kit.Filled(frame, m.w)
 	}
 	if m.th.Glyphs.Rule != "─" {
-		return asciiFrame.Replace(frame)
+		return kit.ASCII(frame)
 	}
 	return frame
 }
-
-// filled is a frame of whole rows: without a size the renderer erases nothing behind a row that has become shorter.
-func filled(frame string, w int) string {
-	rows := strings.Split(frame, "\n")
-	for i, r := range rows {
-		rows[i] = kit.Pad(r, w)
-	}
-	return strings.Join(rows, "\n")
-}
-
-// asciiFrame is for terminals that draw nothing else.
-var asciiFrame = strings.NewReplacer("…", "~", "·", "-", "─", "-", "│", "|", "▌", "#", "•", "*", "⏎", "/", "×", "x")
 
 func (m *Model) frame() string {
 	if m.tooSmall() {

@@ -195,8 +195,8 @@ func (m *Model) copy(text, what string) tea.Cmd {
 	return func() tea.Msg {
 		m.io.Copy(text)
 		if len(text) > kit.MaxCopy {
-			return done{text: "copied the first 64 KiB of " + what}
+			return done{text: "given to the terminal to copy: the first 64 KiB of " + what}
 		}
-		return done{text: "copied " + what}
+		return done{text: "given to the terminal to copy: " + what}
 	}
 }

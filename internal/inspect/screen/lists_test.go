@@ -8,11 +8,13 @@ import (
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"askback/internal/inspect"
 	"askback/internal/inspect/peer"
 	"askback/mcpmgr"
 	"askback/mcpmgr/config"
+	"askback/tui/kit"
 )
 
 func TestReplayWithEditedArguments(t *testing.T) {
@@ -212,6 +214,24 @@ func TestResize(t *testing.T) {
 			r.frame()
 		}
 		r.wants("draft")
+	})
+}
+
+// A terminal that tells no size gets a screen of the usual one, each row of it whole.
+func TestTerminalWithoutSize(t *testing.T) {
+	bubble(t, demoServer, setup{w: 80, h: 24}, func(r *rig) {
+		want := r.frame()
+		r.send(tea.WindowSizeMsg{})
+		rows := strings.Split(r.m.View(), "\n")
+		for i, row := range rows {
+			if kit.Width(row) != 80 {
+				t.Errorf("row %d has %d cells: %q", i+1, kit.Width(row), row)
+			}
+			rows[i] = strings.TrimRight(ansi.Strip(row), " ")
+		}
+		if got := strings.Join(rows, "\n"); got != strings.TrimRight(want, "\n") {
+			t.Errorf("drawn\n%s\nwant\n%s", got, want)
+		}
 	})
 }
 

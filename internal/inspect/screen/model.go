@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -51,6 +52,8 @@ type Model struct {
 	io   terminalIO
 	now  func() time.Time
 	w, h int
+
+	unsized bool // the terminal tells no size
 
 	tab   int
 	tabs  []*tab
@@ -124,7 +127,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Model) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.w, m.h = msg.Width, msg.Height
+		m.unsized = msg.Width == 0 || msg.Height == 0
+		m.w, m.h = cmp.Or(msg.Width, kit.DefaultWidth), cmp.Or(msg.Height, kit.DefaultHeight)
 		for _, p := range m.panels {
 			p.resize(m.w, m.h)
 		}

@@ -266,7 +266,7 @@ func TestTypedTextSurvivesItsForm(t *testing.T) {
 					return
 				}
 				r.press("c")
-				r.wants("copied what you typed", "precious")
+				r.wants("given to the terminal to copy: what you typed", "precious")
 				if r.clip != "precious" {
 					t.Errorf("copied %q", r.clip)
 				}

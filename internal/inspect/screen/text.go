@@ -74,6 +74,3 @@ func ruleRow(text string, w int, th *theme.Theme, paint theme.Style) string {
 	rest := max(0, w-4-kit.Width(text))
 	return th.Dim.Render(ruleOf(2, th)) + " " + paint.Render(text) + " " + th.Dim.Render(ruleOf(rest, th))
 }
-
-// asciiFrame is for terminals that draw nothing else.
-var asciiFrame = strings.NewReplacer("…", "~", "·", "-", "─", "-", "│", "|", "▌", "#", "•", "*", "→", ">", "←", "<", "µ", "u", "×", "x")

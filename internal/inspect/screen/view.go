@@ -16,8 +16,11 @@ func (m *Model) View() string {
 		return ""
 	}
 	frame := m.frame()
+	if m.unsized {
+		frame = kit.Filled(frame, m.w)
+	}
 	if m.th.Glyphs.Rule != "─" {
-		return asciiFrame.Replace(frame)
+		return kit.ASCII(frame)
 	}
 	return frame
 }
@@ -28,7 +31,7 @@ func (m *Model) frame() string {
 		if m.notice != "" {
 			text = m.notice
 		}
-		rows := kit.Wrap(text, max(1, m.w))
+		rows := kit.Wrap(text, max(1, m.w-1))
 		return strings.Join(kit.Fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
 	}
 	top := m.top()
