@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"askback/forms"
 	"askback/protocol"
 )
 
@@ -86,7 +87,7 @@ func wantsJSON(cmd *cobra.Command, args []string, err error) bool {
 func report(e *env, asJSON bool, err error) {
 	x, _ := errors.AsType[*exitError](err)
 	if x == nil || !x.silent {
-		fmt.Fprintf(e.stderr, "askback: %v\n", err)
+		fmt.Fprintf(e.stderr, "askback: %s\n", forms.Block(err.Error())) // it may repeat what came from elsewhere
 	}
 	if !asJSON || x != nil && x.silent {
 		return

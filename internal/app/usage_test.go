@@ -56,7 +56,7 @@ func TestUnknownCommand(t *testing.T) {
 		says string
 	}{
 		{[]string{"bogus"}, `unknown command "bogus" for "askback"`},
-		{[]string{"cal", "demo/plain", "--args", "{}", "--json"}, "\tcall\n"},
+		{[]string{"cal", "demo/plain", "--args", "{}", "--json"}, "Did you mean this?\n call\n"},
 		{[]string{"--config", w.path("demo.json"), "bogus"}, `unknown command "bogus"`},
 		{[]string{"--", "bogus"}, `unknown command "bogus"`},
 		{[]string{"help", "bogus"}, `unknown command "bogus" for "askback"`},
