@@ -18,7 +18,9 @@ func TestHostThatStaysAway(t *testing.T) {
 		c := &caller{g: &globals{env: &env{stderr: &errs}}, answered: make(chan askedAnswer, 1)}
 		events := make(chan hostclient.Event)
 		waiting := hostclient.Connection{State: hostclient.StateWaiting, Cause: &hostclient.Error{Message: "the line was cut"}}
+		told := make(chan struct{})
 		go func() {
+			defer close(told)
 			events <- waiting
 			time.Sleep(lostTime - time.Second)
 			events <- hostclient.Connection{State: hostclient.StateReady}
@@ -37,11 +39,12 @@ func TestHostThatStaysAway(t *testing.T) {
 		if n := strings.Count(errs.String(), "the line was cut; connecting again\n"); n != 2 {
 			t.Errorf("told %d times: %q", n, errs.String())
 		}
-		go func() {
-			for range events {
+		for over := false; !over; { // what is told after the end
+			select {
+			case <-events:
+			case <-told:
+				over = true
 			}
-		}()
-		time.Sleep(time.Minute)
-		close(events)
+		}
 	})
 }

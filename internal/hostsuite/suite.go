@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -287,7 +288,8 @@ func (s *suite) results(t *testing.T, turn *protocol.TurnSnapshot, n int) []host
 	var got []hostclient.Row
 	find(t, s.view, "result row", func(e hostclient.TranscriptRows) bool {
 		for _, row := range e.Rows {
-			if row.Type == protocol.RowToolResult && row.TurnID == turn.TurnID && s.own(row.ToolUseID) {
+			told := slices.ContainsFunc(got, func(r hostclient.Row) bool { return r.ToolUseID == row.ToolUseID }) // a row may be told again
+			if row.Type == protocol.RowToolResult && row.TurnID == turn.TurnID && !told && s.own(row.ToolUseID) {
 				got = append(got, row)
 			}
 		}

@@ -79,6 +79,7 @@ type app struct {
 	refused  *Refused
 	reached  bool            // the Host was ready once
 	running  map[string]bool // calls of the Turn that was started last, without a result yet
+	awaited  string          // the Turn whose results the prompt waited for last
 	printed  func()          // ends the wait for their results
 }
 

@@ -117,10 +117,10 @@ func (r *rig) SetMode(_ context.Context, s hostview.Session, mode string) (hostv
 	return s, nil
 }
 func (r *rig) Start(_ context.Context, session, text string) (hostview.Turn, error) {
-	r.call("start %s", text)
 	r.mu.Lock()
 	r.turns++
 	r.mu.Unlock()
+	r.call("start %s", text)
 	t := r.turn("running")
 	r.tell(hostview.Projection{SessionID: "s1", Turn: &t})
 	return t, nil
@@ -374,6 +374,9 @@ func TestLargeLastRow(t *testing.T) {
 func TestLateResult(t *testing.T) {
 	r := connected(t)
 	r.line("/call demo/large")
+	for !r.called("start /call demo/large") {
+		time.Sleep(time.Millisecond)
+	}
 	call := hostview.Row{Key: "c", Kind: hostview.RowToolCall, ToolUseID: "c1", Tool: "large", Server: "demo", Args: []byte("{}")}
 	r.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{call}}).see("Tool demo/large runs with {}")
 	done := r.turn("completed")

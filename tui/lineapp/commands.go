@@ -129,6 +129,9 @@ func (a *app) start(ctx context.Context, text string) error {
 			if a.open == id && (a.turn == nil || a.turn.Terminal() && a.turn.TurnID != t.TurnID) {
 				a.turn = &t
 			}
+			if a.turn != nil && a.turn.TurnID == t.TurnID && a.turn.Terminal() && len(a.running) > 0 {
+				a.awaitResults(ctx, t.TurnID) // it has ended before its start was answered
+			}
 		}
 	})
 	return nil

@@ -105,7 +105,7 @@ func (a *app) projection(ctx context.Context, e hostview.Projection) {
 		busy := a.ours.Busy()
 		a.ours.Saw(*e.Turn)
 		if busy && !a.ours.Busy() && len(a.running) > 0 {
-			a.awaitResults(ctx)
+			a.awaitResults(ctx, e.Turn.TurnID)
 		}
 		if e.Turn.Terminal() {
 			a.stopping = false
@@ -133,7 +133,11 @@ const resultTime = 10 * time.Second
 
 // awaitResults keeps the prompt back until the results of our Turn's calls are printed: a large one is read in pieces,
 // and input from a pipe would end the program before.
-func (a *app) awaitResults(ctx context.Context) {
+func (a *app) awaitResults(ctx context.Context, turn string) {
+	if a.awaited == turn {
+		return
+	}
+	a.awaited = turn
 	a.waitFor++
 	printed := sync.OnceFunc(func() { a.waitFor-- })
 	a.printed = printed
