@@ -305,7 +305,7 @@ func (d *stdioDial) ask(w who, version string) {
 		case isGone(err):
 			d.report(probeEvent{kind: sawExit, who: w, err: err})
 		default:
-			d.report(probeEvent{kind: sawInitError, who: w, err: fmt.Errorf("initialize failed: %s", describe(err))})
+			d.report(probeEvent{kind: sawInitError, who: w, err: fmt.Errorf("initialize failed: %s", s.recent.describe(err))})
 		}
 	})
 }
@@ -325,7 +325,7 @@ func discoverEvent(ctx context.Context, s *session) probeEvent {
 	}
 	if code, ok := rpcCode(err); ok {
 		if !modernCode(code) {
-			return probeEvent{kind: sawError, err: errors.New(describe(err)), reason: fmt.Sprintf("it answers server/discover with error %d", code)}
+			return probeEvent{kind: sawError, err: errors.New(s.recent.describe(err)), reason: fmt.Sprintf("it answers server/discover with error %d", code)}
 		}
 		if list := supportedIn(err); list != nil {
 			return versionsEvent(list, err)

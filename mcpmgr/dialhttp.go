@@ -75,9 +75,9 @@ func (s *session) probeHTTP(ctx context.Context, pin Era) error {
 				}
 			case looksLegacy(err):
 				if pin == EraModern {
-					return &permanent{fmt.Errorf("the server is not modern: %s", describe(err))}
+					return &permanent{fmt.Errorf("the server is not modern: %s", s.recent.describe(err))}
 				}
-				s.why = "server/discover: " + clipText(describe(err), 120)
+				s.why = "server/discover: " + clipText(s.recent.describe(err), 120)
 				return s.initialize(ctx, legacyVersions[0])
 			default:
 				return err

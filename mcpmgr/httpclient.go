@@ -98,7 +98,7 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
 		e := l.unauthorized(resp)
 		if said != "" {
-			e.msg += "; it says: " + clipText(said, 300)
+			e.msg += "; it says: " + clipText(l.ev.redact(said), 300)
 		}
 		if l.challenged != nil {
 			l.challenged.Store(e)

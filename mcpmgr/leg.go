@@ -21,7 +21,7 @@ func (c *call) leg(ctx context.Context, last *round, responses json.RawMessage) 
 			return nil, c.ended(cause, false)
 		}
 		if rerr != nil {
-			return nil, failf(CodeServerError, "the server refuses the headers of the call, and its tools cannot be listed: %s", describe(rerr))
+			return nil, failf(CodeServerError, "the server refuses the headers of the call, and its tools cannot be listed: %s", c.s.recent.describe(rerr))
 		}
 		raw, err = c.send(ctx, last, responses)
 	}
@@ -132,7 +132,7 @@ func (c *call) progress(params json.RawMessage) {
 	}
 	if v, ok := find(ms, "message"); ok {
 		text, _ := stringValue(v)
-		p.Message = c.states.text(clipText(text, 4<<10))
+		p.Message = clipText(c.states.text(text), 4<<10)
 	}
 	c.h.Progress(p)
 }
@@ -176,7 +176,7 @@ func (c *call) legError(ctx context.Context, err error) *ToolCallError {
 }
 
 func (c *call) serverError(e *jsonrpc.Error) *ToolCallError {
-	msg := clipText(e.Message, 4<<10)
+	msg := clipText(c.states.text(e.Message), 4<<10)
 	if msg == "" {
 		msg = "the server answers with an error and no message"
 	}

@@ -54,4 +54,5 @@ type peerEvents struct {
 	uninvited func(ctx context.Context, from *request, id, method string, params json.RawMessage) (result json.RawMessage, code int64, msg string, answer bool)
 	tap       func(dir Direction, req *request, id, method string, response bool, params, result json.RawMessage, errRaw json.RawMessage)
 	drop      func(what string, args ...any) // logs what is dropped
+	redact    func(text string) string       // keeps states out of what is quoted of the server
 }

@@ -304,8 +304,9 @@ func (s *session) refresher() {
 		default:
 		}
 		if err := s.refreshTools(s.ctx); err != nil && s.ctx.Err() == nil {
-			s.log.Warn("the tools could not be listed again", "server", s.server, "why", describe(err))
-			s.warnTools("the tools could not be listed again: " + describe(err))
+			why := s.recent.describe(err)
+			s.log.Warn("the tools could not be listed again", "server", s.server, "why", why)
+			s.warnTools("the tools could not be listed again: " + why)
 		}
 		if sleep(s.ctx, refreshRest) != nil {
 			return

@@ -22,6 +22,7 @@ func (s *session) events() peerEvents {
 	ev := peerEvents{
 		note:      s.note,
 		uninvited: s.uninvited,
+		redact:    s.recent.text,
 		drop: func(what string, args ...any) {
 			s.log.Debug("dropped", append([]any{"server", s.server, "what", what}, args...)...)
 		},

@@ -121,11 +121,43 @@ func TestReflectedStates(t *testing.T) {
 	})
 }
 
-// TestStateInAForm: a server that puts a state into a form has the round refused before the form
-// is shown.
-// TestStateInAStatus: a server cannot have a state shown as the reason why it failed.
+// TestLongStateInAnError: a state is kept out of an error also where it is longer than what is shown of one.
+func TestLongStateInAnError(t *testing.T) {
+	secret := strings.Repeat("abcdefghijklmnop", 500)
+	for name, answer := range map[string]func(*preq){
+		"error":           func(r *preq) { r.fail(-32000, "you sent "+secret) },
+		"unknown type":    func(r *preq) { r.result(`{"resultType":"` + secret + `"}`) },
+		"refused headers": func(r *preq) { r.fail(codeHeaderMismatch, "you sent "+secret) },
+	} {
+		n := 0
+		p := newPeer()
+		p.handle("tools/call", func(r *preq) {
+			if n++; n == 1 {
+				r.result(inputRequired("", `"`+secret+`"`))
+				return
+			}
+			p.handle("tools/list", func(r *preq) { r.fail(-32000, "you sent "+secret) })
+			r.notify("notifications/progress", `{"progressToken":`+r.raw("_meta", "progressToken")+`,"progress":1,"message":"you sent `+secret+`"}`)
+			answer(r)
+		})
+		h := accept(yes)
+		progress := "none"
+		h.Progress = func(p Progress) { progress = p.Message } // none comes after the call
+		_, err := callT(t, manage(t, "pipe", p, Options{}), `{}`, h)
+		if err == nil || strings.Contains(err.Error(), "abcdef") || !strings.Contains(err.Error(), redacted) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if progress != "you sent [redacted]" {
+			t.Errorf("%s: progress %.40q", name, progress)
+		}
+	}
+}
+
+// TestStateInAStatus: a server cannot have a state shown as the reason why it failed, not even a
+// part of one that is longer than what is shown.
 func TestStateInAStatus(t *testing.T) {
-	const secret = "SECOND-abcdefghijklmnop"
+	const part = "SECOND-abcdefghijklmnop"
+	secret := strings.Repeat(part, 20)
 	refuse := func(r *preq) {
 		r.http(401, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"you sent `+secret+`"}}`)
 	}
@@ -146,11 +178,13 @@ func TestStateInAStatus(t *testing.T) {
 		t.Fatal(e)
 	}
 	eventually(t, "authorization is wanted", func() bool { st, _ := m.Server("s"); return st.NeedsAuth })
-	if st, _ := m.Server("s"); strings.Contains(st.Reason+log.String(), secret) || !strings.Contains(st.Reason, "you sent [redacted]") {
+	if st, _ := m.Server("s"); strings.Contains(st.Reason+log.String(), part) || !strings.Contains(st.Reason, "you sent [redacted]") {
 		t.Fatal(st.Reason, log.String())
 	}
 }
 
+// TestStateInAForm: a server that puts a state into a form has the round refused before the form
+// is shown.
 func TestStateInAForm(t *testing.T) {
 	form := func(msg, label string) string {
 		return `{"k":{"method":"elicitation/create","params":{"message":"` + msg + `","requestedSchema":{"type":"object","properties":{"a":{"type":"string","title":"` + label + `"}}}}}}`

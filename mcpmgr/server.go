@@ -132,13 +132,13 @@ func (v *server) open(s *session) error {
 	if err == nil || v.mgr.opt.Inspect == nil || isGone(err) || auth {
 		return err
 	}
-	s.publish(&toolList{byName: map[string]*toolEntry{}, warnings: []string{"the tools could not be listed: " + describe(err)}})
+	s.publish(&toolList{byName: map[string]*toolEntry{}, warnings: []string{"the tools could not be listed: " + v.recent.describe(err)}})
 	return nil // an inspector looks at what else there is
 }
 
 // fail reports a failed attempt and waits for the time of the next; it returns the pause after that.
 func (v *server) fail(err error, pause time.Duration) time.Duration {
-	reason := v.recent.text(describe(err)) // which may quote the server
+	reason := v.recent.describe(err)
 	_, perm := errors.AsType[*permanent](err)
 	_, auth := errors.AsType[*errAuth](err)
 	v.mgr.log.Warn("server failed", "server", v.cfg.Name, "why", reason)
@@ -219,7 +219,7 @@ func (v *server) hold(d *dialed) error {
 			}
 			if err := v.open(l); err != nil {
 				l.close()
-				v.mgr.log.Warn("the late modern session failed", "server", v.cfg.Name, "why", describe(err))
+				v.mgr.log.Warn("the late modern session failed", "server", v.cfg.Name, "why", v.recent.describe(err))
 				s.resume()
 				continue
 			}
@@ -254,7 +254,7 @@ func (v *server) health(s *session) {
 	if err == nil || isRPC(err) && !s.forgotten(err) {
 		return
 	}
-	s.end(&endCause{kind: endLost, msg: v.recent.text(describe(err))})
+	s.end(&endCause{kind: endLost, msg: v.recent.describe(err)})
 }
 
 // forgotten reports whether err may be how a legacy HTTP server says that it does not know the

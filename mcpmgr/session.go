@@ -305,16 +305,17 @@ func supportedIn(err error) []string {
 	return nil
 }
 
-// describe turns an error of a request into a sentence for a status line, without its plumbing.
-func describe(err error) string {
+// describe turns an error of a request into a sentence for a status line, without its plumbing. What
+// it quotes of the server is redacted before it is cut: half a state is no longer known for one.
+func (r *recentStates) describe(err error) string {
 	if e, ok := errors.AsType[*ToolCallError](err); ok {
-		return e.Message
+		return r.text(e.Message)
 	}
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return fmt.Sprintf("the server answers with error %d: %s", e.Code, clipText(e.Message, 300))
+		return fmt.Sprintf("the server answers with error %d: %s", e.Code, clipText(r.text(e.Message), 300))
 	}
 	if errors.Is(err, errLegTimeout) {
 		return "the server does not answer"
 	}
-	return err.Error()
+	return r.text(err.Error())
 }
