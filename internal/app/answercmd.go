@@ -33,12 +33,12 @@ the Host has stored it, 4 when it was answered otherwise before, and 6 when it w
 			if err != nil {
 				return err
 			}
-			p, err := f.prepare(cmd.Context(), g)
+			ctx, stop := withSignals(cmd.Context())
+			defer stop()
+			p, err := f.prepare(ctx, g)
 			if err != nil {
 				return err
 			}
-			ctx, stop := withSignals(cmd.Context())
-			defer stop()
 			return withView(ctx, g, func(v *hostclient.View) error { return runAnswer(ctx, g, v, session, id, p, asJSON) })
 		},
 	}
@@ -87,11 +87,19 @@ func runAnswer(ctx context.Context, g *globals, v *hostclient.View, session, id 
 	if err != nil {
 		return err
 	}
-	stored, err := v.Answer(ctx, session, id, &protocol.FormAnswer{Result: r})
+	stored, err := giveAnswer(ctx, v, session, id, r)
 	if err != nil {
 		return answerError(err, &stored)
 	}
 	return storedAnswer(g, stored, asJSON)
+}
+
+// giveAnswer gives an answer to the Host, once. A Host that goes away meanwhile is waited for as long as a restart takes.
+func giveAnswer(ctx context.Context, v *hostclient.View, session, id string, r forms.Result) (protocol.Interaction, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, lostTime, &hostclient.Error{Code: hostclient.CodeUnknownOutcome,
+		Message: fmt.Sprintf("the answer was sent, and the Host did not confirm it within %v", lostTime)})
+	defer cancel()
+	return v.AnswerForm(ctx, session, id, r)
 }
 
 // repeats says whether the prepared answer is the stored one, as after a run whose end nobody saw. It converges on

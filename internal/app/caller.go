@@ -413,7 +413,7 @@ func (c *caller) remember(a askedAnswer) {
 
 // send gives an answer to the Host, once.
 func (c *caller) send(ctx context.Context, in protocol.Interaction, r forms.Result) error {
-	stored, err := c.view.Answer(ctx, in.SessionID, in.InteractionID, &protocol.FormAnswer{Result: r})
+	stored, err := giveAnswer(ctx, c.view, in.SessionID, in.InteractionID, r)
 	switch {
 	case err == nil:
 		c.forms++
@@ -425,6 +425,8 @@ func (c *caller) send(ctx context.Context, in protocol.Interaction, r forms.Resu
 		return nil
 	case ctx.Err() != nil:
 		return &callFailure{code: "cancelled", message: context.Cause(ctx).Error()}
+	case hostclient.CodeOf(err) == hostclient.CodeUnknownOutcome:
+		return &callFailure{code: "outcome_unknown", message: forms.Line(err.Error())}
 	}
 	if hostclient.RefusalOf(err) == protocol.CodeOperationConflict {
 		return &callFailure{code: "invalid_answer", message: forms.Line(err.Error())}

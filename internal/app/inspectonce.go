@@ -76,7 +76,7 @@ func runInspectOnce(ctx context.Context, g *globals, f *inspectFlags, opt inspec
 	if err != nil {
 		return err
 	}
-	defer export.Close() // a nil one, too
+	defer export.Close() // a nil or a closed one, too
 	opt.Tell = c.inbox.put
 	c.ins = inspect.Open(opt)
 	out, err := c.run(ctx)
@@ -334,7 +334,11 @@ func (c *inspectOnce) writeExport(file *os.File) error {
 		return nil
 	}
 	_ = file.Truncate(0) // a pipe or a device holds nothing
-	if err := c.log.Export(file, inspect.Filter{}, c.f.values); err != nil {
+	err := c.log.Export(file, inspect.Filter{}, c.f.values)
+	if err == nil {
+		err = file.Close() // some systems tell only now what could not be written
+	}
+	if err != nil {
 		err = fmt.Errorf("--export: %w", err)
 		fmt.Fprintf(c.g.env.stderr, "askback: %v\n", err)
 		return &exitError{code: exitFailed, silent: true, err: err}

@@ -60,17 +60,22 @@ func withView(ctx context.Context, g *globals, f func(*hostclient.View) error) e
 	defer t.close()
 	v := hostclient.NewView(t.view)
 	defer v.Close()
-	quiet := time.AfterFunc(quietTime, func() {
-		fmt.Fprintln(g.env.stderr, "askback: waiting for the Host …")
-	})
-	defer quiet.Stop()
-	if err := v.Ready(ctx); err != nil {
+	if err := g.awaitHost(ctx, v.Ready); err != nil {
 		return connectError(err)
 	}
 	if !v.Connection().Host.Forms() {
 		fmt.Fprintln(g.env.stderr, "askback: this Host cannot show forms: tools that ask for input fail there")
 	}
 	return f(v)
+}
+
+// awaitHost waits until the Host is ready, and says so where that takes long.
+func (g *globals) awaitHost(ctx context.Context, ready func(context.Context) error) error {
+	quiet := time.AfterFunc(quietTime, func() {
+		fmt.Fprintln(g.env.stderr, "askback: waiting for the Host …")
+	})
+	defer quiet.Stop()
+	return ready(ctx)
 }
 
 func listPending(ctx context.Context, g *globals, v *hostclient.View, asJSON bool) error {
@@ -141,7 +146,8 @@ func mayWait(s protocol.SessionItem) bool {
 	if s.LiveRunState != nil && len(s.LiveRunState.RunningTurnIDs) > 0 {
 		return true
 	}
-	return !slices.Contains(atRest, s.Status) // a status of a newer Host may mean anything
+	// A status of a newer Host may mean anything. A record that the Host cannot show has none, and cannot be opened.
+	return s.Kind != protocol.KindUnsupportedLegacyRecord && !slices.Contains(atRest, s.Status)
 }
 
 // peek is a session's snapshot now; nil for a session that has gone meanwhile.
