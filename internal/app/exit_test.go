@@ -230,7 +230,7 @@ func childrenOf(pid int) (children []int) {
 		list = append(append(list, data...), ' ')
 	}
 	if len(threads) == 0 { // no Linux
-		list, _ = exec.Command("ps", "-o", "pid=", "--ppid", strconv.Itoa(pid)).Output()
+		list, _ = exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output()
 	}
 	for _, f := range strings.Fields(string(list)) {
 		if child, _ := strconv.Atoi(f); child > 0 {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // What a flag reads from a file it reads from the standard input, too, as other editors and shells write it.
@@ -56,6 +55,7 @@ func TestSignalWhileInputIsRead(t *testing.T) {
 		{"call", "demo/plain", "--args", "@-", "--json"},
 		{"call", "demo/plain", "--answers", "-", "--json"},
 		{"inspect", "demo", "--method", "tools/call", "--name", "plain", "--answers", "-", "--json"},
+		{"answer", "s/i", "--host", "ws://127.0.0.1:1", "--answers", "-", "--json"},
 	} {
 		w := newWorld(t)
 		cmd := w.command(append([]string{"--config", w.path("demo.json")}, args...)...)
@@ -68,8 +68,8 @@ func TestSignalWhileInputIsRead(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		io.WriteString(in, "{")
-		time.AfterFunc(300*time.Millisecond, func() { cmd.Process.Signal(os.Interrupt) })
+		io.WriteString(in, strings.Repeat(" ", 256<<10)) // more than a pipe holds: what it returns after is being read
+		cmd.Process.Signal(os.Interrupt)
 		if r := w.finish(cmd, &out, &errs); r.code != exitStopped || r.errorCode(t) != "cancelled" || w.calls() != 0 {
 			t.Errorf("%q: %+v", args, r)
 		}

@@ -122,14 +122,22 @@ func TestPlayOfAnotherSystem(t *testing.T) {
 // A signal ends a script like any other command.
 func TestPlaySignal(t *testing.T) {
 	w := newWorld(t)
-	cmd := w.command("play", w.write("x.play", "run demo\nwait never"))
+	cmd := w.command("play", "--update", w.write("x.play", "run demo\nwait \"servers 1/1\"\nsnapshot home\nwait never"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(time.Second, func() { cmd.Process.Signal(os.Interrupt) })
-	if r := w.finish(cmd, &out, &errs); r.code != exitStopped || !strings.Contains(r.stderr, "line 2") {
+	for started := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(w.path("x/home.txt")); err == nil {
+			break
+		}
+		if time.Since(started) > 20*time.Second {
+			t.Fatal("the script does not get to its frame")
+		}
+	}
+	cmd.Process.Signal(os.Interrupt)
+	if r := w.finish(cmd, &out, &errs); r.code != exitStopped || !strings.Contains(r.stderr, "line 4") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -103,9 +103,10 @@ func TestHangUpsInARow(t *testing.T) {
 // order. One that comes later ends it at once.
 func TestTwoTerminations(t *testing.T) {
 	for name, c := range map[string]struct {
+		further int
 		between time.Duration
 		exit    int
-	}{"of one act": {0, exitStopped}, "in a row": {2 * sameAct, -1}} {
+	}{"of one act": {1, 0, exitStopped}, "in a row": {3, 2 * sameAct, -1}} { // a busy machine may take the first two for one
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.write("deaf.json", `{"mcpServers":{"deaf":{"command":"sh","args":["-c","trap '' TERM; while :; do sleep 1; done"]}}}`)
@@ -124,8 +125,10 @@ func TestTwoTerminations(t *testing.T) {
 				t.Cleanup(func() { syscall.Kill(-child, syscall.SIGKILL) })
 			}
 			cmd.Process.Signal(syscall.SIGTERM)
-			time.Sleep(c.between)
-			cmd.Process.Signal(syscall.SIGTERM)
+			for range c.further {
+				time.Sleep(c.between)
+				cmd.Process.Signal(syscall.SIGTERM)
+			}
 			if r := w.finish(cmd, &out, &errs); r.code != c.exit {
 				t.Errorf("exit %d, want %d: %+v", r.code, c.exit, r)
 			}
