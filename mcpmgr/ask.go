@@ -148,9 +148,13 @@ func (s *session) pushed(ctx context.Context, method string, params json.RawMess
 // errTakenBack is the cause of a pushed request's context when the server no longer wants an answer.
 var errTakenBack = errors.New("the server took its request back")
 
-// pushBegins remembers that the request id of the server is being answered, until end.
-func (s *session) pushBegins(ctx context.Context, id string) (_ context.Context, end func()) {
+// pushBegins remembers that the request id of the server is being answered, until done.
+func (s *session) pushBegins(ctx context.Context, id string) (_ context.Context, done func()) {
+	if s.opt.Inspect == nil { // only an inspector answers what is worth taking back
+		return ctx, func() {}
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	id = idKey(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, twice := s.pushes[id]; twice { // the first of that id keeps it
@@ -171,9 +175,17 @@ func (s *session) pushBegins(ctx context.Context, id string) (_ context.Context,
 // takeBack ends the answering of a request that the server has cancelled: what it asked closes.
 func (s *session) takeBack(id string) {
 	s.mu.Lock()
-	cancel := s.pushes[id]
+	cancel := s.pushes[idKey(id)]
 	s.mu.Unlock()
 	if cancel != nil {
 		cancel(errTakenBack)
 	}
+}
+
+// idKey is an id, as a JSON token, in one spelling.
+func idKey(id string) string {
+	if text, ok := stringValue(json.RawMessage(id)); ok {
+		return string(quoteString(text))
+	}
+	return id
 }

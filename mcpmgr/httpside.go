@@ -27,9 +27,11 @@ func (l *httpLink) incoming(_ context.Context, from *request, m *message) {
 		l.ev.drop("a request of the server: too many of them wait", "method", m.method)
 		return
 	}
+	asked, done := l.ev.arrived(l.ctx, string(m.id))
 	l.onSide(func() {
 		defer l.busy.Add(-1)
-		result, code, msg, answer := l.ev.uninvited(l.ctx, from, string(m.id), m.method, m.params)
+		defer done()
+		result, code, msg, answer := l.ev.uninvited(asked, from, m.method, m.params)
 		if !answer {
 			return
 		}

@@ -254,6 +254,39 @@ func TestPushTakenBack(t *testing.T) {
 	}
 }
 
+// TestPushTakenBackAtOnce: a request is known before what follows it, however its id is spelt.
+func TestPushTakenBackAtOnce(t *testing.T) {
+	const n = 10
+	for _, kind := range []string{"pipe", "sse"} {
+		t.Run(kind, func(t *testing.T) {
+			p := newPeer()
+			p.legacyOnly = true
+			closed := make(chan struct{}, n)
+			p.handle("tools/call", func(r *preq) {
+				for i := range n {
+					r.out(fmt.Sprintf(`{"jsonrpc":"2.0","id":"<%d>","method":"elicitation/create","params":{"message":"A","requestedSchema":{"type":"object","properties":{}}}}`, i))
+					r.notify("notifications/cancelled", fmt.Sprintf(`{"requestId":"\u003c%d>"}`, i))
+				}
+				for range n {
+					<-closed
+				}
+				r.result(complete)
+			})
+			m := manage(t, kind, p, Options{Inspect: &Inspect{Push: Handlers{Form: func(ctx context.Context, _ FormRequest) (forms.Result, error) {
+				<-ctx.Done()
+				closed <- struct{}{}
+				return forms.Result{}, context.Cause(ctx)
+			}}}})
+			if _, err := callT(t, m, `{}`, Handlers{}); err != nil {
+				t.Fatal(err)
+			}
+			if all := p.by(""); len(all) != 0 {
+				t.Fatalf("%d answers, the first to %s", len(all), all[0].ID)
+			}
+		})
+	}
+}
+
 func TestInspectorExtras(t *testing.T) {
 	for _, kind := range []string{"pipe", "json"} {
 		for _, legacy := range []bool{false, true} {

@@ -49,9 +49,11 @@ type link interface {
 type peerEvents struct {
 	// note hears a notification; from is its request where the transport tells.
 	note func(from *request, method string, params json.RawMessage)
-	// uninvited answers a request of the server's own, whose id is a JSON token; answer is false for no answer at all.
-	// It may take its time.
-	uninvited func(ctx context.Context, from *request, id, method string, params json.RawMessage) (result json.RawMessage, code int64, msg string, answer bool)
+	// arrived hears of a request of the server's own, whose id is a JSON token, before anything that
+	// comes after it. It is answered under the context; done is to be called when that is over.
+	arrived func(ctx context.Context, id string) (_ context.Context, done func())
+	// uninvited answers such a request; answer is false for no answer at all. It may take its time.
+	uninvited func(ctx context.Context, from *request, method string, params json.RawMessage) (result json.RawMessage, code int64, msg string, answer bool)
 	tap       func(dir Direction, req *request, id, method string, response bool, params, result json.RawMessage, errRaw json.RawMessage)
 	drop      func(what string, args ...any) // logs what is dropped
 	redact    func(text string) string       // keeps states out of what is quoted of the server

@@ -227,9 +227,11 @@ func (m *mux) read() {
 				m.ev.drop("a request of the server: too many of them wait", "method", msg.Method)
 				continue
 			}
+			ctx, done := m.ev.arrived(m.ctx, idText(msg.ID))
 			m.workers.Go(func() {
 				defer m.answering.Add(-1)
-				m.answer(msg)
+				defer done()
+				m.answer(ctx, msg)
 			})
 		}
 	}
@@ -272,8 +274,8 @@ func (m *mux) failOne(id int64, why error) {
 }
 
 // answer handles a request of the server's own.
-func (m *mux) answer(r *jsonrpc.Request) {
-	result, code, msg, answer := m.ev.uninvited(m.ctx, nil, idText(r.ID), r.Method, r.Params)
+func (m *mux) answer(ctx context.Context, r *jsonrpc.Request) {
+	result, code, msg, answer := m.ev.uninvited(ctx, nil, r.Method, r.Params)
 	if !answer {
 		return
 	}

@@ -21,6 +21,7 @@ func newSlogger(l *slog.Logger) *slogger {
 func (s *session) events() peerEvents {
 	ev := peerEvents{
 		note:      s.note,
+		arrived:   s.pushBegins,
 		uninvited: s.uninvited,
 		redact:    s.recent.text,
 		drop: func(what string, args ...any) {
@@ -114,7 +115,7 @@ func (s *session) event(e Event) {
 
 // uninvited decides about a request of the server's own: dropped on a modern connection; on a
 // legacy one ping is answered, and everything else only for an inspector that declared it.
-func (s *session) uninvited(ctx context.Context, from *request, id, method string, params json.RawMessage) (json.RawMessage, int64, string, bool) {
+func (s *session) uninvited(ctx context.Context, from *request, method string, params json.RawMessage) (json.RawMessage, int64, string, bool) {
 	if s.eraNow() != EraLegacy {
 		s.log.Warn("a request of the server's own was dropped", "server", s.server, "method", clipText(method, 100))
 		return nil, 0, "", false
@@ -123,8 +124,6 @@ func (s *session) uninvited(ctx context.Context, from *request, id, method strin
 		return json.RawMessage("{}"), 0, "", true
 	}
 	if s.opt.Inspect != nil {
-		ctx, end := s.pushBegins(ctx, id)
-		defer end()
 		if result, code, msg, ok := s.pushed(ctx, method, params); ok {
 			return result, code, msg, context.Cause(ctx) != errTakenBack // who took a request back wants no answer
 		}
