@@ -87,14 +87,16 @@ func object(ms []member) json.RawMessage {
 }
 
 // maxIndent bounds what Pretty adds to a text: many short values deep within others would become a thousand times as
-// long.
+// long. Of a message with many such texts in it, each adds no more than belongs to its own length.
 const maxIndent = 4 << 20
+
+func mayIndent(raw json.RawMessage) int { return min(maxIndent, 4<<10+16*len(raw)) }
 
 // Pretty sets a JSON text on several lines, two blanks a level, keys in their order and numbers as they are written.
 // What is no JSON, or is made to have no end as lines, comes back as it is.
 func Pretty(raw json.RawMessage) string {
 	var out bytes.Buffer
-	if indentation(raw) > maxIndent || json.Indent(&out, raw, "", "  ") != nil {
+	if indentation(raw) > mayIndent(raw) || json.Indent(&out, raw, "", "  ") != nil {
 		return string(raw)
 	}
 	return out.String()

@@ -272,6 +272,7 @@ func TestHostileNesting(t *testing.T) {
 		"lists":   nest("[", `"`+long+`"`, "]"),
 		"objects": nest(`{"a":`, `"`+long+`"`, "}"),
 		"values":  nest("[", strings.Repeat("0,", size/2)+"0", "]"),
+		"blocks":  `[` + strings.Repeat(nest("[", strings.Repeat("0,", 4000)+"0", "]")+",", size>>13) + `0]`,
 		"results": `[` + nest(`{"type":"tool_result","content":[`, `{"type":"text","text":"`+long+`"}`, "]}") + `]`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestHostileNesting(t *testing.T) {
 			if got := Pretty(json.RawMessage(raw)); len(got) > len(raw)+maxIndent {
 				t.Errorf("%d bytes became %d", len(raw), len(got))
 			}
-			if got := ResultText("tools/call", json.RawMessage(`{"content":`+raw+`}`)); len(got) > 2*len(raw)+maxIndent {
+			if got := ResultText("tools/call", json.RawMessage(`{"content":`+raw+`}`)); len(got) > 18*len(raw)+maxIndent {
 				t.Errorf("%d bytes became %d", len(raw), len(got))
 			}
 			runtime.ReadMemStats(&after)
