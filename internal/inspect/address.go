@@ -36,7 +36,7 @@ func ReadAddress(s string) Address {
 	case err == nil && u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http":
 		a.Refused = fmt.Sprintf("only https is opened, not %s", u.Scheme)
 		return a
-	case err != nil || u.Hostname() == "" || u.Opaque != "":
+	case err != nil || u.Scheme == "" || u.Hostname() == "" || u.Opaque != "":
 		a.Refused = "this is no web address"
 		return a
 	}

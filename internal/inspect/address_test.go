@@ -44,6 +44,7 @@ func TestAddress(t *testing.T) {
 		{"SE-06 script", "javascript:alert(1)", "", "", "only https is opened, not javascript"},
 		{"SE-06 file", "file:///etc/passwd ; https://x.example/$(touch /var/p)", "", "", "only https is opened, not file"},
 		{"SE-06 file with a host", "file://host/etc/passwd", "host", "", "only https"},
+		{"SE-06 no scheme", "//x.example/join", "", "", "no web address"},
 		{"SE-06 an app's scheme", "zoommtg://x.example/join", "x.example", "", "only https"},
 		{"SE-06 blanks", "https://x.example/$(touch /var/p)", "x.example", "", "blanks"},
 		{"http on loopback", "http://127.0.0.1:9/x", "127.0.0.1", "number", ""},

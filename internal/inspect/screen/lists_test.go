@@ -183,7 +183,6 @@ func TestFailedServer(t *testing.T) {
 	})
 }
 
-// Resizing in every state keeps the frame's size; the draft stays.
 // ? is help wherever it is not text, and text wherever text is typed.
 func TestQuestionMark(t *testing.T) {
 	bubble(t, demoServer, wide, func(r *rig) {
@@ -205,6 +204,7 @@ func TestQuestionMark(t *testing.T) {
 	})
 }
 
+// Resizing in every state keeps the frame's size; the draft stays.
 func TestResize(t *testing.T) {
 	bubble(t, demoServer, wide, func(r *rig) {
 		r.tool("mrtr_two_step")

@@ -136,6 +136,10 @@ func (m *Model) panelKey(k tea.KeyMsg) tea.Cmd {
 		return m.up.key(k, m)
 	}
 	a := m.up.ask()
+	if p, ok := m.up.(*urlPanel); ok && p.visit != nil {
+		m.notice = "esc gives the authorization up; there is no call to abort"
+		return nil
+	}
 	if a.Run == 0 {
 		m.notice = "the server asks by itself: ctrl+f leaves, x under 5 calls aborts"
 		return nil

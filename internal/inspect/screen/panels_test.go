@@ -374,6 +374,8 @@ func TestAuthorizationPanel(t *testing.T) {
 		v, gave := show()
 		r.wants("auth.example", "nothing is opened yet", "authorization")
 		r.wantsNot(inspect.OriginNote, "decline")
+		r.press("ctrl+c")
+		r.wants("esc gives the authorization up")
 		r.press("r", "o", "ctrl+x")
 		r.press("n")
 		if len(v.agreed) != 0 {
