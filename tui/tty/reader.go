@@ -109,6 +109,8 @@ func (r *Reader) complete(p []byte, n int) int {
 				break // a control key says all it has to say
 			}
 			left = min(left, burst)
+		} else {
+			left = max(left, time.Millisecond) // what has come is read, whenever this process gets its turn
 		}
 		if left <= 0 || !readable(r.File, left) {
 			break
