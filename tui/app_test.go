@@ -561,7 +561,7 @@ func TestForeignInteractions(t *testing.T) {
 		d := foreign(t, 80, 24, "bypass")
 		pend(d, hostview.Interaction{Kind: "riddle"})
 		d.want("does not know (riddle)")
-		d.press("s")
+		d.tick(past).press("s").want("cannot be answered from here")
 		if d.host.count("answer") != 0 {
 			t.Error("answered")
 		}
@@ -932,6 +932,34 @@ func TestNoticeEndsWithTheOutage(t *testing.T) {
 	lost(d)
 	d.press("ctrl+c", "ctrl+o", "r").want("trying again")
 	d.tell(ready(oursAt("x"))...).wantNot("trying again")
+	d.tell(hostview.Connection{Link: hostview.LinkProvider, State: hostview.StateReconnecting}).press("r").want("trying again")
+	d.tell(hostview.Connection{Link: hostview.LinkProvider, State: hostview.StateReady}).wantNot("trying again")
+}
+
+// The last row names the keys as they act while a text is typed: ? is part of it, and ctrl+c clears it first.
+func TestKeysOfATextAreTold(t *testing.T) {
+	d := connected(t, 80, 24).want("? help").typing("a").want("f1 help").wantNot("? help")
+	d.press("ctrl+c").want("? help")
+	d = calling(t, 80, 24).want("ctrl+c stop").typing("a").want("ctrl+c clear").wantNot("ctrl+c stop")
+	d.press("ctrl+c").want("ctrl+c stop").wantNot("again")
+}
+
+// Who leaves is told where the Turn runs that leaving would stop.
+func TestQuitSaysWhereTheTurnRuns(t *testing.T) {
+	d := connected(t, 80, 24)
+	begun, end, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = d.m.ours.Start(func() (hostview.Turn, error) { close(begun); <-end; return hostview.Turn{}, errors.New("no") })
+	}()
+	<-begun
+	d.press("ctrl+q").want("A Turn is being started.")
+	close(end)
+	<-over
+	d = calling(t, 80, 24)
+	_, _ = d.m.ours.Start(func() (hostview.Turn, error) { return *turn("running"), nil })
+	d.press("ctrl+q").want("A Turn is running.").tick(past).press("n")
+	d.typing("/new other").press("enter", "ctrl+q").want("A Turn is running in another session.")
 }
 
 // A form that closed while it was left can be found, for what was typed in it.

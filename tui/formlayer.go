@@ -125,7 +125,11 @@ func (m *Model) dropForm(id string) {
 func (m *Model) submit(e *entry, r forms.Result) tea.Cmd {
 	a, ok := hostview.AnswerOf(e.in, r)
 	if !ok {
-		e.view.Refused("this kind of question cannot be dismissed; it goes on waiting, ctrl+f leaves it")
+		what := "dismissed"
+		if r.Action == forms.ActionAccept {
+			what = "answered from here"
+		}
+		e.view.Refused("this kind of question cannot be " + what + "; it goes on waiting, ctrl+f leaves it")
 		return nil
 	}
 	e.answer = &a

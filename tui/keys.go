@@ -120,8 +120,12 @@ func (m *Model) quit() tea.Cmd {
 		}
 	}
 	text := []string{"A Turn is running."}
-	if !m.running() {
+	switch {
+	case m.running():
+	case m.ours.Elsewhere(m.open):
 		text[0] = "A Turn is running in another session."
+	default:
+		text[0] = "A Turn is being started."
 	}
 	switch {
 	case m.servers != nil:

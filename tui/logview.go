@@ -91,5 +91,8 @@ func (l *logview) rows(v view) []string {
 }
 
 func (l *logview) hints(v view) []kit.Hint {
+	if len(v.m.logs.lines) == 0 {
+		return []kit.Hint{{"esc", "back"}}
+	}
 	return []kit.Hint{{"esc", "back"}, {"up/down", "scroll"}, {"G", "end"}}
 }

@@ -134,11 +134,11 @@ func (m *Model) connection(e hostview.Connection) {
 	if e.Host.RootID != "" || m.host.RootID == "" {
 		m.host = e.Host // a lost Host stays what it was
 	}
+	if e.State == hostview.StateReady && (m.notice == tryingAgain || e.Link == hostview.LinkView && m.notice == notReachable) {
+		m.notice = "" // it is, by now
+	}
 	if e.Link != hostview.LinkView {
 		return
-	}
-	if e.State == hostview.StateReady && (m.notice == notReachable || m.notice == tryingAgain) {
-		m.notice = "" // it is, by now
 	}
 	c := formConnection(e.State)
 	m.queue.connection(c)

@@ -144,6 +144,9 @@ func (m *Model) baseHints() []kit.Hint {
 	}
 	send, stop := kit.Hint{"enter", "send"}, kit.Hint{"ctrl+c", "stop"}
 	tools, helps := kit.Hint{"ctrl+t", "tools"}, kit.Hint{"?", "help"}
+	if !m.comp.edit.empty() { // ? is typed then, and ctrl+c is for the text first
+		stop.Does, helps.Key = "clear", "f1"
+	}
 	form := kit.Hint{"ctrl+f", fmt.Sprintf("form (%d)", m.queue.waiting())}
 	var out []kit.Hint
 	switch {

@@ -90,6 +90,18 @@ func (o *Started) Busy() bool {
 	return o.starting > 0 || len(o.live) > 0
 }
 
+// Elsewhere says whether a Turn of ours runs in another session than the open one.
+func (o *Started) Elsewhere(open string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, t := range o.live {
+		if t.SessionID != open {
+			return true
+		}
+	}
+	return false
+}
+
 // StopAll stops every Turn that is left, at once, and returns those.
 func (o *Started) StopAll(ctx context.Context, b Turns) []Turn {
 	o.mu.Lock()
