@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"askback/mcpmgr/config"
+
+	"golang.org/x/oauth2"
 )
 
 // authPeer is an MCP server behind its own authorization server.
@@ -344,6 +346,25 @@ func TestRenewal(t *testing.T) {
 		}
 		if n := a.refresh.Load(); n != 2 { // one of them in vain
 			t.Fatal(n)
+		}
+	})
+	t.Run("authorized anew meanwhile", func(t *testing.T) {
+		_, opt, cfg := authorized(t, func(*authPeer) {})
+		expire(t, opt, cfg)
+		s := newAuthStore(opt.TokenFile)
+		h := s.handler(cfg).(keptAuth)
+		g, err := s.load(cfg.URL)
+		if err == nil {
+			err = newAuthStore(opt.TokenFile).save(cfg.URL, g.with(&oauth2.Token{AccessToken: "wider"}))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.src.Token(); err != nil {
+			t.Fatal(err)
+		}
+		if g, _ := s.load(cfg.URL); g.Token.AccessToken != "wider" {
+			t.Fatal("the new authorization is lost")
 		}
 	})
 	t.Run("forgotten meanwhile", func(t *testing.T) {

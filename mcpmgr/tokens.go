@@ -135,8 +135,9 @@ func (k *keeper) renewed() (*oauth2.Token, error) {
 		return nil, err
 	}
 	if tok.AccessToken != k.g.Token.AccessToken {
+		old := k.g.Token.AccessToken
 		k.g = k.g.with(tok)
-		_ = k.a.replace(k.endpoint, k.g) // a token that cannot be kept still serves
+		_ = k.a.replace(k.endpoint, old, k.g) // a token that cannot be kept still serves
 	}
 	return tok, nil
 }
@@ -167,10 +168,11 @@ func (a *authStore) save(endpoint string, g *grant) error {
 	return a.update(func(all map[string]*grant) { all[endpoint] = g })
 }
 
-// replace keeps a renewed token, unless what it renews was forgotten meanwhile.
-func (a *authStore) replace(endpoint string, g *grant) error {
+// replace keeps a renewed token, unless what it renews was forgotten meanwhile, or another program
+// has an authorization that may reach further.
+func (a *authStore) replace(endpoint, old string, g *grant) error {
 	return a.update(func(all map[string]*grant) {
-		if all[endpoint] != nil {
+		if kept := all[endpoint]; kept != nil && kept.Token != nil && kept.Token.AccessToken == old {
 			all[endpoint] = g
 		}
 	})
