@@ -126,8 +126,8 @@ func startError(cfg config.Server, err error) error {
 	}
 	_, serr := os.Stat(file)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && filepath.Base(command) != command && serr == nil:
-		return fmt.Errorf("the command %q is there, but the interpreter that its first line names is not", command)
+	case errors.Is(err, os.ErrNotExist) && (filepath.Base(command) == command || serr == nil): // one of the PATH was found
+		return fmt.Errorf("the command %q is there, but the interpreter that its first line names, or the loader that it was built for, is not", command)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("the command %q was not found", command)
 	case errors.Is(err, os.ErrPermission):

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"askback/mcpmgr/config"
+
+	"golang.org/x/sys/unix"
 )
 
 func init() {
@@ -140,17 +142,10 @@ func init() {
 	childMains["environment"] = func() {
 		dir, _ := os.Getwd()
 		pgid, _ := syscall.Getpgid(0)
-		text, _ := json.Marshal(fmt.Sprint(os.Args[1:], os.Getenv("ASKBACK_TOKEN"), os.Getenv("X_TEST"), " ", dir, " ", pgid == os.Getpid(), " ", sessionOf("self") == os.Getpid()))
+		sid, _ := unix.Getsid(0) // one that is not ours has no hold of the terminal
+		text, _ := json.Marshal(fmt.Sprint(os.Args[1:], os.Getenv("ASKBACK_TOKEN"), os.Getenv("X_TEST"), " ", dir, " ", pgid == os.Getpid(), " ", sid == os.Getpid()))
 		newPeer().handle("tools/call", func(r *preq) { r.result(`{"content":[{"type":"text","text":` + string(text) + `}]}`) }).stream(os.Stdin, os.Stdout)
 	}
-}
-
-// sessionOf is the session of a process: one that is not ours has no hold of the terminal.
-func sessionOf(pid string) int {
-	stat, _ := os.ReadFile("/proc/" + pid + "/stat")
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	sid, _ := strconv.Atoi(append(strings.Fields(rest), "", "", "", "")[3])
-	return sid
 }
 
 func startChildServer(t testing.TB, name string, opt Options, env ...config.Pair) *Manager {
@@ -265,7 +260,7 @@ func TestChild(t *testing.T) {
 		}
 	})
 	t.Run("a garbled reply is shown", func(t *testing.T) {
-		m := startChildServer(t, "garbled", Options{LegTimeout: 200 * time.Millisecond})
+		m := startChildServer(t, "garbled", Options{LegTimeout: 2 * time.Second})
 		_, err := callT(t, m, `{}`, Handlers{})
 		if e := wantCode(t, err, CodeTimeout); !strings.Contains(e.Message, "INFO reply") {
 			t.Fatal(e)
@@ -337,7 +332,6 @@ func TestChild(t *testing.T) {
 	})
 }
 
-// TestNoStart: what does not start says why, once, and waits for a person.
 // TestPathOfEntry: a command is found by the PATH that the entry sets, else by ours.
 func TestPathOfEntry(t *testing.T) {
 	t.Parallel()
@@ -357,6 +351,7 @@ func TestPathOfEntry(t *testing.T) {
 	}
 }
 
+// TestNoStart: what does not start says why, once, and waits for a person.
 func TestNoStart(t *testing.T) {
 	t.Parallel()
 	plain := filepath.Join(t.TempDir(), "plain")
@@ -370,6 +365,7 @@ func TestNoStart(t *testing.T) {
 	for says, cfg := range map[string]config.Server{
 		`is there, but the interpreter`:                            {Command: lost},
 		`"./lost" is there, but`:                                   {Command: "./lost", Dir: filepath.Dir(lost)},
+		`"lost" is there, but`:                                     {Command: "lost", Env: []config.Pair{{Name: "PATH", Value: filepath.Dir(lost)}}},
 		`"./gone" was not found`:                                   {Command: "./gone", Dir: filepath.Dir(lost)},
 		`the command "no-such-command-anywhere" was not found`:     {Command: "no-such-command-anywhere"},
 		`is not executable`:                                        {Command: plain},

@@ -111,7 +111,7 @@ func (f *lineFilter) next() {
 	case err == nil && m.response() && m.id == nil:
 		f.noise(line, errNoRequest)
 	case err == nil:
-		f.line = append(line, '\n') // line shares f.buf, which has room: its newline was trimmed
+		f.line = append(line, '\n') // line shares f.buf, which nobody reads any more
 	case m != nil && m.response() && m.id != nil:
 		if id, ok := m.number(); ok {
 			f.bad(id, err)
