@@ -3,7 +3,6 @@ package provider
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -21,23 +20,30 @@ func resultOf(r CallResult) hostclient.ToolResult {
 	for i, raw := range r.Content {
 		if i == maxBlocks-1 && len(r.Content) > maxBlocks {
 			rest := append([]byte{'['}, bytes.Join(toBytes(r.Content[i:]), []byte{','})...)
-			out.Content = append(out.Content, unknownBlock(inUTF8(append(rest, ']'))))
+			if rest = inUTF8(append(rest, ']')); !readable(rest) {
+				rest = quoted(string(rest))
+			}
+			out.Content = append(out.Content, unknownBlock(rest))
 			break
 		}
 		out.Content = append(out.Content, blockOf(raw))
 	}
-	if twice(out.StructuredContent) && len(out.Content) < maxBlocks { // no Host takes that, but the tool has done its work
-		out.Content = append(out.Content, unknownBlock(quoted(string(out.StructuredContent))))
+	if s := out.StructuredContent; len(s) > 0 && !readable(s) { // the tool has done its work all the same
 		out.StructuredContent = nil
+		if len(out.Content) < maxBlocks {
+			out.Content = append(out.Content, unknownBlock(quoted(string(s))))
+		} else {
+			out.StructuredContent = quoted(string(s))
+		}
 	}
 	return out
 }
 
-// twice reports whether an object of the JSON text raw has a key twice.
-func twice(raw []byte) bool {
-	_, err := strictjson.Parse(raw, strictjson.Limits{LoneSurrogates: true})
-	e, ok := errors.AsType[*strictjson.Error](err)
-	return ok && e.Problem == strictjson.DuplicateKey
+// readable reports whether the protocol carries the JSON text raw: it does not where a key stands
+// twice, and not what is nested too deep.
+func readable(raw []byte) bool {
+	_, err := strictjson.Parse(raw, strictjson.Limits{MaxDepth: maxDepth, LoneSurrogates: true})
+	return err == nil
 }
 
 // inUTF8 is raw with U+FFFD for what is no UTF-8: servers that write another encoding are many, and a

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -56,15 +57,24 @@ func TestResults(t *testing.T) {
 
 // TestStructured: whatever a server's structured result is written like, the Host gets a result.
 func TestStructured(t *testing.T) {
+	deep := func(n int, inner string) string { return strings.Repeat("[", n) + inner + strings.Repeat("]", n) }
 	for _, c := range []struct{ name, in, want string }{
 		{"plain", `{"a":[1.10,1e400]}`, `{"content":[],"structuredContent":{"a":[1.10,1e400]}}`},
 		{"another encoding", `{"a":"caf` + "\xe9" + `"}`, `{"content":[],"structuredContent":{"a":"caf` + "\ufffd" + `"}}`},
 		{"a key twice", `{"a":{"b":1,"b":2}}`, `{"content":[{"type":"unknown","value":"{\"a\":{\"b\":1,\"b\":2}}"}]}`},
+		{"a key twice, deep", deep(100, `{"b":1,"b":2}`), `{"content":[{"type":"unknown","value":"` + deep(100, `{\"b\":1,\"b\":2}`) + `"}]}`},
+		{"deep", deep(150, `1`), `{"content":[],"structuredContent":` + deep(150, `1`) + `}`},
+		{"too deep", deep(400, `1`), `{"content":[{"type":"unknown","value":"` + deep(400, `1`) + `"}]}`},
 	} {
 		r := resultOf(CallResult{Structured: json.RawMessage(c.in)})
 		if out, err := protocol.EncodeToolResult(&r); err != nil || string(out) != c.want {
 			t.Errorf("%s: %s %v", c.name, out, err)
 		}
+	}
+	many := slices.Repeat(blocks(`{"a":1,"a":2}`), 300)
+	r := resultOf(CallResult{Content: many, Structured: many[0]})
+	if out, err := protocol.EncodeToolResult(&r); err != nil || strings.Count(string(out), `\"a\":2`) != 301 {
+		t.Errorf("many: %s %v", out, err)
 	}
 	err := toolError(CallResult{Content: blocks(`{"type":"text","text":"caf` + "\xe9" + `"}`)})
 	if err.Message != "caf\ufffd" {
