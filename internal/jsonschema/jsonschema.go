@@ -5,7 +5,7 @@
 // checked: a schema with a remote $ref (nothing is ever fetched), an unknown
 // dialect's keywords, a pattern that is no RE2 expression or is too large. Unchecked says what
 // that is, for a log or a panel; Check then lets everything through that the
-// rest of the schema does.
+// rest of the schema does, and also a value that takes too long to hold to it.
 package jsonschema
 
 import (
@@ -47,7 +47,7 @@ func (e *Error) Error() string {
 }
 
 // Check reports where value, one JSON text, does not satisfy the schema: an
-// *Error, or nil when it does or nothing can be checked.
+// *Error, or nil when it does, nothing can be checked or the check takes too long.
 func (s *Schema) Check(value []byte) error {
 	s.compile()
 	if s.compiled == nil {
