@@ -936,6 +936,17 @@ func TestNoticeEndsWithTheOutage(t *testing.T) {
 	d.tell(hostview.Connection{Link: hostview.LinkProvider, State: hostview.StateReady}).wantNot("trying again")
 }
 
+// A notice that repeats what others said is safe wherever it stands.
+func TestNoticesAreSafe(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {39, 11}} {
+		d := asking(t, size[0], size[1])
+		d.send(reloaded{told: "no server x\x1b[2J\u202ey"})
+		if d.want(`x\x1b[2J`); strings.ContainsAny(d.m.View(), "\u202e") || strings.Contains(d.m.View(), "\x1b[2J") {
+			t.Errorf("%v: %q", size, d.m.View())
+		}
+	}
+}
+
 // The last row names the keys as they act while a text is typed: ? is part of it, and ctrl+c clears it first.
 func TestKeysOfATextAreTold(t *testing.T) {
 	d := connected(t, 80, 24).want("? help").typing("a").want("f1 help").wantNot("? help")

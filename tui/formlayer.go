@@ -225,7 +225,7 @@ func (m *Model) formView(e *entry) string {
 	more := ""
 	switch {
 	case m.notice != "":
-		more = m.th.Warn.Render(kit.Clip(m.notice, m.w))
+		more = m.th.Warn.Render(kit.Clip(forms.Line(m.notice), m.w))
 	case m.stopping():
 		more = m.th.Warn.Render("stopping the Turn")
 	case len(m.queue.entries) > 1 && m.w < 60:

@@ -49,7 +49,7 @@ func (m *Model) frame() string {
 func (m *Model) smallView() string {
 	text := fmt.Sprintf("too small: %d×%d, needs %d×%d", m.w, m.h, minWidth, minHeight)
 	if m.notice != "" {
-		text = m.notice
+		text = forms.Line(m.notice)
 	}
 	rows := kit.Wrap(text, max(1, m.w-1)) // the last column stays free, see kit.HintRow
 	return strings.Join(kit.Fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")

@@ -138,6 +138,10 @@ func TestLeaving(t *testing.T) {
 	})
 	bubble(t, demoServer, setup{w: 30, h: 8}, func(r *rig) {
 		r.wants("too small")
+		r.m.notice = "lost: \x1b[2J\u202e"
+		if r.wants(`lost: \x1b[2J\u{202e}`); strings.Contains(r.m.View(), "\x1b[2J") {
+			t.Errorf("%q", r.m.View())
+		}
 		r.press("q", "ctrl+c")
 		if r.quit {
 			t.Error("left by one key")

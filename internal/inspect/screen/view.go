@@ -29,7 +29,7 @@ func (m *Model) frame() string {
 	if m.tooSmall() {
 		text := fmt.Sprintf("too small: %d×%d, needs %d×%d", m.w, m.h, minWidth, minHeight)
 		if m.notice != "" {
-			text = m.notice
+			text = forms.Line(m.notice)
 		}
 		rows := kit.Wrap(text, max(1, m.w-1))
 		return strings.Join(kit.Fit(rows, m.w, max(1, min(m.h, len(rows)))), "\n")
