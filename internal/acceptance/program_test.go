@@ -35,13 +35,14 @@ const asProgram = "ASKBACK_ACCEPTANCE_PROGRAM"
 
 // home is a home of its own for programs under test.
 type home struct {
-	t   T
-	dir string
-	env []string
+	t       T
+	dir     string
+	env     []string
+	program string // what is run; the test binary
 }
 
 func newHome(t T) *home {
-	h := &home{t: t, dir: t.TempDir()}
+	h := &home{t: t, dir: t.TempDir(), program: os.Args[0]}
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		if !strings.HasPrefix(name, "XDG_") && !strings.HasPrefix(name, "ASKBACK_") && !slices.Contains([]string{"HOME", "TMPDIR", "TERM", "NO_COLOR", "ACCESSIBLE", "GORACE"}, name) {
@@ -75,7 +76,7 @@ func (h *home) demoConfig(flags ...string) string {
 }
 
 func (h *home) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0], args...)
+	cmd := exec.Command(h.program, args...)
 	cmd.Env, cmd.Dir, cmd.WaitDelay = h.env, h.dir, 5*time.Second
 	return cmd
 }
