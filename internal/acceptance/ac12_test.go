@@ -58,7 +58,7 @@ func ac12(t T) {
 			absent(t, "an event", jsonOf(t, ev), stateMarkers, answerMarkers)
 		}
 	})
-	t.Run("records", l.records)
+	t.Run("records", func(t T) { l.m.left(t, 4) })
 	t.Run("frames", l.frames)
 	t.Run("screen", func(t T) {
 		for _, s := range l.screens {
@@ -117,12 +117,12 @@ func ac12(t T) {
 			t.Errorf("the result of call: %s", l.call.stdout)
 		}
 	})
+	t.Run("after_a_crash", crash)
 }
 
-// leak runs it all: four calls of a person on a Host, one of a script without.
-func leak(t T) *leaks {
+// startReflecting has the servers that give their states back as the configuration, and a Host that logs all it can.
+func startReflecting(t T) *machines {
 	m := startMachines(t)
-	l := &leaks{m: m}
 	servers := map[string]any{}
 	for name := range reflecting {
 		env := map[string]string{serveAs: name, recordTo: m.path("record-" + name), "GORACE": "atexit_sleep_ms=0", asProgram: ""}
@@ -135,6 +135,67 @@ func leak(t T) *leaks {
 	m.host.end(syscall.SIGTERM)
 	m.args = append(m.args, "--log-level", "debug")
 	m.restart()
+	return m
+}
+
+// reflected is a person before a terminal with those servers, which logs all it can.
+func (m *machines) reflected(session string) *person {
+	p := m.person(append([]string{"--config", m.path("demo.json"), "--provider-token-file", m.path("provider.token"), "--session", session,
+		"--log-file", m.path("log"), "--log-level", "debug"}, m.flags...)...)
+	p.see("servers 4/4", "session deploys")
+	return p
+}
+
+// answer types a text into the form that opens and submits it; the screen is the form with the text.
+func (p *person) answer(text string) (screen string) {
+	p.t.Helper()
+	p.see("Please", "field 1 of 1")
+	p.ready()
+	p.text(text)
+	screen = p.screen.Text()
+	p.press("\r")
+	p.see("s submit")
+	p.ready()
+	p.press("s")
+	p.gone(text)
+	return screen
+}
+
+// crash wants no state in what is left when the program and its Host die while a form of the second round is open, and
+// the program says where each of its goroutines was.
+func crash(t T) {
+	m := startReflecting(t)
+	session := m.session()
+	p := m.reflected(session)
+	p.enter("/call result/ask {}")
+	p.see("Please", "field 1 of 1")
+	first := m.asked(session)
+	p.answer(answerMarkers[0])
+	waitFor(t, "the second form", func() bool {
+		list := m.pending(session)
+		return len(list) == 1 && list[0].InteractionID != first.InteractionID
+	})
+	p.see("Please", "field 1 of 1")
+	p.end(syscall.SIGQUIT)
+	m.host.end(syscall.SIGKILL)
+	if all := p.all.String(); !strings.Contains(all, "goroutine ") {
+		t.Errorf("the program does not say where it was: %q", all[max(0, len(all)-500):])
+	}
+	absent(t, "the terminal's bytes", p.all.String(), stateMarkers)
+	absent(t, "the Host's log", m.host.errs.String(), stateMarkers, answerMarkers)
+	for _, f := range m.relay.seen() {
+		absent(t, "a frame", f.text, stateMarkers)
+	}
+	m.left(t, 1)
+	if legs := read(t, m.path("record-result")); strings.Count(legs, stateOne) != 1 || strings.Count(legs, `"tools/call"`) != 2 {
+		t.Errorf("the server was sent %s", legs)
+	}
+}
+
+// leak runs it all: four calls of a person on a Host, one of a script without.
+func leak(t T) *leaks {
+	m := startReflecting(t)
+	l := &leaks{m: m}
 	session := m.session()
 	if err := m.view.Show(m.ctx(), session, hostclient.ShowOptions{Rows: true}); err != nil {
 		t.Fatal(err)
@@ -153,20 +214,8 @@ func leak(t T) *leaks {
 	}()
 	defer stop()
 
-	p := m.person(append([]string{"--config", m.path("demo.json"), "--provider-token-file", m.path("provider.token"), "--session", session,
-		"--log-file", m.path("log"), "--log-level", "debug"}, m.flags...)...)
-	p.see("servers 4/4", "session deploys")
-	answer := func(marker string) {
-		p.see("Please", "field 1 of 1")
-		p.ready()
-		p.text(marker)
-		l.opened = append(l.opened, p.screen.Text())
-		p.press("\r")
-		p.see("s submit")
-		p.ready()
-		p.press("s")
-		p.gone(marker)
-	}
+	p := m.reflected(session)
+	answer := func(marker string) { l.opened = append(l.opened, p.answer(marker)) }
 	p.enter("/call result/ask {}")
 	answer(answerMarkers[0])
 	answer(answerMarkers[1])
@@ -224,11 +273,12 @@ func leak(t T) *leaks {
 	return l
 }
 
-// records wants nothing in any file but what a record must hold: an answer in its Interaction's outcome.
-func (l *leaks) records(t T) {
+// left wants nothing in any file but what a record must hold: an answer in its Interaction's outcome, of which there are
+// so many.
+func (m *machines) left(t T, answers int) {
 	files := 0
-	err := filepath.WalkDir(l.m.dir, func(path string, d fs.DirEntry, err error) error {
-		name, relErr := filepath.Rel(l.m.dir, path)
+	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+		name, relErr := filepath.Rel(m.dir, path)
 		if err != nil || relErr != nil || d.IsDir() || strings.HasPrefix(name, "record-") {
 			return err
 		}
@@ -239,14 +289,14 @@ func (l *leaks) records(t T) {
 			absent(t, name, text, answerMarkers)
 			return nil
 		}
-		return l.stored(t, path)
+		return stored(t, path, answers)
 	})
 	if err != nil || files < 8 {
 		t.Errorf("%d files: %v", files, err)
 	}
 }
 
-func (l *leaks) stored(t T, path string) error {
+func stored(t T, path string, want int) error {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
 		return err
@@ -273,8 +323,8 @@ func (l *leaks) stored(t T, path string) error {
 			})
 		})
 	})
-	if answers != 4 {
-		t.Errorf("%d answers are on record", answers)
+	if answers != want {
+		t.Errorf("%d answers are on record, want %d", answers, want)
 	}
 	return err
 }

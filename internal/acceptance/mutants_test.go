@@ -79,6 +79,11 @@ func TestMutants(t *testing.T) {
 		notices(t, &fault{tell: true}, ac12, "", "an event holds", "a frame of the view holds", "a frame of the provider holds", "the screen holds", "the program's log holds", "log holds", "a row holds",
 			"a result holds", "the result of call holds", "a record in rows holds")
 	})
+	t.Run("ac12 states are not redacted", func(t *testing.T) {
+		t.Parallel()
+		notices(t, &fault{frames: replaced(true, "[redacted]", stateOne)}, ac12, "", "an event holds", "a frame holds", "the screen holds", "a row holds", "a result holds",
+			"a record in rows holds", "the terminal's bytes holds")
+	})
 	t.Run("ac14 another value by script", func(t *testing.T) {
 		t.Parallel()
 		notices(t, &fault{tamper: "other_answer"}, ac14, "script/stdio", "leg 2 of")
