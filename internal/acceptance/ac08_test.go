@@ -33,12 +33,12 @@ func ac08(t T) {
 		"replace_same_connection": {func(r *rig, p *rawProvider) *rawProvider {
 			p.publish("other")
 			time.Sleep(20 * time.Millisecond)
-			return nil
+			return r.rawProvide("another")
 		}, false},
 		"unregister": {func(r *rig, p *rawProvider) *rawProvider {
 			p.unregister()
 			time.Sleep(20 * time.Millisecond)
-			return nil
+			return r.rawProvide("another")
 		}, false},
 	} {
 		t.Run(name, func(t T) {
