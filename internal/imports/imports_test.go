@@ -43,6 +43,22 @@ var table = map[string][]string{
 	"":                     {"internal/app"},
 }
 
+// modules says which rows may import a module of others that has one place; what is not named here is free.
+var modules = map[string][]string{
+	"github.com/modelcontextprotocol/go-sdk":   {"mcpmgr", "internal/inspect", "internal/demo", "examples"},
+	"golang.org/x/oauth2":                      {"mcpmgr"},
+	"github.com/gorilla/websocket":             {"hostclient", "host", "internal/hostsuite", "internal/testhost39"},
+	"go.etcd.io/bbolt":                         {"host"},
+	"github.com/charmbracelet/bubbletea":       {"tui", "internal/inspect", "internal/play"},
+	"github.com/charmbracelet/huh":             {"tui"},
+	"github.com/charmbracelet/x/vt":            {"internal/screen"},
+	"github.com/spf13/cobra":                   {"internal/app"},
+	"github.com/santhosh-tekuri/jsonschema/v6": {"internal/jsonschema"},
+}
+
+// pure packages import the standard library and what stands here.
+var pure = map[string][]string{"forms": {"github.com/rivo/uniseg"}, "protocol": {"github.com/go-json-experiment/json"}}
+
 type listed struct {
 	ImportPath string
 	Dir        string
@@ -90,6 +106,17 @@ func owner(pkg string) (string, bool) {
 	}
 }
 
+func within(imp, module string) bool { return imp == module || strings.HasPrefix(imp, module+"/") }
+
+func moduleOf(imp string, rows map[string][]string) ([]string, bool) {
+	for m, r := range rows {
+		if within(imp, m) {
+			return r, true
+		}
+	}
+	return nil, false
+}
+
 func TestImportTable(t *testing.T) {
 	for _, p := range packages(t) {
 		pkg := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, strings.TrimSuffix(module, "/")), "/")
@@ -98,10 +125,19 @@ func TestImportTable(t *testing.T) {
 			t.Errorf("%s stands in no row of the import table", pkg)
 			continue
 		}
+		if pkg == "" && !slices.Contains(p.Imports, module+"internal/bginit") {
+			t.Error("the program does not link internal/bginit: bubbletea would ask the terminal")
+		}
 		allowed := table[row]
 		for _, imp := range p.Imports {
 			ours, ok := strings.CutPrefix(imp, module)
 			if !ok {
+				if rows, ok := moduleOf(imp, modules); ok && !slices.Contains(rows, row) {
+					t.Errorf("%s imports %s, which is for %v", pkg, imp, rows)
+				}
+				if few, ok := pure[row]; ok && strings.Contains(strings.Split(imp, "/")[0], ".") && !slices.ContainsFunc(few, func(m string) bool { return within(imp, m) }) {
+					t.Errorf("%s imports %s; it is pure", pkg, imp)
+				}
 				continue
 			}
 			target, _ := owner(ours)
