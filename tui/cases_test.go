@@ -58,7 +58,7 @@ func TestCases(t *testing.T) {
 			d.press("ctrl+t").typing("?rq").want("filter: ?rq").press("ctrl+c")
 			d.press("ctrl+g").typing("jk").want("filter: jk")
 		}},
-		{"FX-16 what was typed outlives a refusal", func(t *testing.T) {
+		{"FX-17 what was typed outlives a refusal", func(t *testing.T) {
 			d := asking(t, 80, 24)
 			fillDeploy(d)
 			d.host.fail["answer"] = errors.New("the connection ended before the answer")

@@ -424,6 +424,28 @@ func TestTerminalPanics(t *testing.T) {
 	}
 }
 
+// A panic with a form open answers nothing: what runs here is stopped, what runs elsewhere is left alone.
+func TestTerminalPanicWithAForm(t *testing.T) {
+	t.Parallel()
+	for _, own := range []string{"1", ""} {
+		t.Run("own="+own, func(t *testing.T) {
+			t.Parallel()
+			c := inTerminal(t, "connected", childOwn+"="+own).see("session deploys")
+			c.type_("ask").see("> ask").type_("\r").see("Choose the deployment target")
+			time.Sleep(500 * time.Millisecond)
+			c.type_("\x1b[B\x1b[B").see("> ( ) production").type_("\r").see("Confirm (required)")
+			c.type_("\x1b[B").see("> ( ) Yes").type_("\r").see("Note (optional)", "field 3 of 3")
+			for _, r := range "panic now" {
+				c.type_(string(r))
+			}
+			c.ends("failed").restored()
+			if l := c.log(); strings.Contains(l, "answer") || strings.Contains(l, "stop t1") != (own != "") {
+				t.Errorf("log:\n%s", l)
+			}
+		})
+	}
+}
+
 func TestTerminalSuspend(t *testing.T) {
 	t.Parallel()
 	t.Run("without job control", func(t *testing.T) {

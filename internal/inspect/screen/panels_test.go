@@ -227,7 +227,7 @@ func TestLongHostIsShownToItsEnd(t *testing.T) {
 	}
 }
 
-// FX-16: what was typed into a form is there to copy when its server goes away, and not when the person has aborted.
+// FX-17: what was typed into a form is there to copy when its server goes away, and not when the person has aborted.
 func TestTypedTextSurvivesItsForm(t *testing.T) {
 	for _, c := range []struct {
 		name string
