@@ -246,7 +246,7 @@ func TestSchemaManyKeywords(t *testing.T) {
 	if args, err := ReadArguments(schema(20_000)); err != nil || len(args.Unread) == 0 {
 		t.Errorf("arguments: %v, %v", args.Unread, err)
 	}
-	if took := time.Since(start); took > 3*time.Second {
+	if took := time.Since(start); took > 10*time.Second { // it was minutes
 		t.Errorf("took %v", took)
 	}
 	s, err := ReadSchema(schema(300), SchemaOptions{})

@@ -146,7 +146,7 @@ func TestRewriteManyReferences(t *testing.T) {
 			if len(schema) > maxSource {
 				t.Error("not looked at")
 			}
-				if took := time.Since(start); took > 10*time.Second { // unindexed more, also without the race detector
+			if took := time.Since(start); took > 10*time.Second { // without an index 18 and more
 				t.Errorf("took %v: %v", took, err)
 			}
 		})
