@@ -68,8 +68,10 @@ func (p *Provider) Do(ctx context.Context, in protocol.Input) (protocol.Result, 
 }
 
 // StartTurn starts a Turn on the provider's connection where there is one whose credential allows that, since some Hosts
-// bind the offers of the connection that starts it, and else on the view's. p may be nil.
+// bind the offers of the connection that starts it, and else on the view's. p may be nil. An error with CodeRequestLost
+// says that the Turn may have started all the same.
 func StartTurn(ctx context.Context, v *View, p *Provider, in protocol.TurnStartInput) (*protocol.TurnStartResult, error) {
+	var first error
 	if p != nil {
 		r, err := ask[*protocol.TurnStartResult](ctx, p.keeper, &in)
 		refusal := RefusalOf(err)
@@ -77,8 +79,13 @@ func StartTurn(ctx context.Context, v *View, p *Provider, in protocol.TurnStartI
 		if !lost(err) && refusal != protocol.CodeUnauthorized && refusal != protocol.CodeOperationUnavailable {
 			return r, err
 		}
+		first = err
 	}
-	return v.StartTurn(ctx, in)
+	r, err := v.StartTurn(ctx, in)
+	if CodeOf(err) == CodeNotConnected && CodeOf(first) == CodeRequestLost {
+		err = first // which went out
+	}
+	return r, err
 }
 
 // Close takes the offers back (bounded by ctx), ends the connection, which ends the invocations that still run, and

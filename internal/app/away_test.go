@@ -136,3 +136,22 @@ func TestMayWait(t *testing.T) {
 		}
 	}
 }
+
+// A call that is given up while the Host cannot be told has an effect that nobody knows, whatever ended it.
+func TestGivenUpWithoutAHost(t *testing.T) {
+	for cause, want := range map[string]struct {
+		code      string
+		uncertain bool
+	}{"cancelled": {"cancelled", true}, "connection_lost": {"outcome_unknown", false}, "input_required": {"input_required", false}} {
+		synctest.Test(t, func(t *testing.T) {
+			v := hostclient.NewView(hostclient.Options{URL: "ws://127.0.0.1:1", Token: func() (string, error) { return "t", nil },
+				NetDial: func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }})
+			defer v.Close()
+			c := &caller{log: slog.New(slog.DiscardHandler), view: v, turn: protocol.TurnSnapshot{SessionID: "s", TurnID: "t", RunID: "r"}}
+			f, ok := errors.AsType[*callFailure](c.giveUp(t.Context(), nil, &callFailure{code: cause, message: "m"}))
+			if !ok || f.code != want.code || f.uncertain != want.uncertain {
+				t.Errorf("%s: %+v", cause, f)
+			}
+		})
+	}
+}

@@ -170,6 +170,9 @@ func (c *caller) call(ctx context.Context, tools *toolSide) (*callOutput, error)
 		return nil, &exitError{code: exitUnreachable, name: "session_busy", err: fmt.Errorf(
 			"a Turn runs in the session %s; wait for its end, or leave --session out for one of this call's own", forms.Line(c.g.session))}
 	}
+	if hostclient.CodeOf(err) == hostclient.CodeRequestLost {
+		return nil, &callFailure{code: "outcome_unknown", message: "the connection to the Host ended while the call was being started: what the tool did is not known"}
+	}
 	if err != nil {
 		return nil, connectError(err)
 	}
@@ -445,7 +448,12 @@ func (c *caller) giveUp(ctx context.Context, events <-chan hostclient.Event, cau
 	stopped, err := c.view.StopTurn(ctx, c.session, c.turn.TurnID, c.turn.RunID)
 	if err != nil {
 		c.log.Warn("turn not stopped", "error", err.Error())
-		f.uncertain = f.code == "cancelled"
+		switch f.code {
+		case "cancelled":
+			f.uncertain = true
+		case "connection_lost": // with a leg on the wire, for all that is known here
+			f.code, f.message = "outcome_unknown", f.message+"; what the tool did is not known"
+		}
 		return f
 	}
 	c.turn = *stopped
