@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,6 +25,7 @@ type embedded struct {
 	listener  *memnet.Listener
 	served    chan error
 	temporary string // the folder to remove at the end, "" for none
+	sweep     sync.WaitGroup
 
 	clientToken, providerToken string
 }
@@ -61,7 +63,6 @@ func openEmbedded(o embeddedOptions) (*embedded, error) {
 		}
 	}
 	if o.dir == "" {
-		removeLeftOver(os.TempDir(), time.Now())
 		if e.temporary, err = os.MkdirTemp("", temporaryPrefix); err != nil { // mode 0700
 			return nil, usagef(fmt.Errorf("no temporary folder for the Host (TMPDIR): %w", err))
 		}
@@ -70,6 +71,7 @@ func openEmbedded(o embeddedOptions) (*embedded, error) {
 			os.RemoveAll(e.temporary)
 			return nil, err
 		}
+		e.sweep.Go(func() { removeLeftOver(os.TempDir(), time.Now()) }) // beside what the command is for; close waits
 	}
 	if aside := e.host.SetAside(); aside != nil {
 		fmt.Fprintf(o.stderr, "askback: %v\n", aside)
@@ -135,6 +137,7 @@ func (e *embedded) close() error {
 	err = errors.Join(err, e.host.Close())
 	e.listener.Close()
 	<-e.served
+	e.sweep.Wait()
 	if e.temporary != "" {
 		err = errors.Join(err, os.RemoveAll(e.temporary))
 	}
