@@ -66,9 +66,27 @@ func ReadArguments(raw []byte) (Arguments, error) {
 // mostReasons bounds what is told of properties that a form cannot ask for.
 const mostReasons = 8
 
-// Reasons tells why a form cannot ask for arguments, or not for all of them:
+// ArgumentsForm is the form that asks for the arguments of a tool, by its
+// inputSchema, and names the optional ones that it cannot ask for. why is not
+// nil where it cannot ask for all that a call needs.
+func ArgumentsForm(schema []byte, tool Requester, description string) (form Form, why []string) {
+	args, err := ReadArguments(schema)
+	if err != nil || !args.Complete || len(args.Schema.Fields) == 0 && len(args.Unread) > 0 {
+		return Form{}, reasons(err, args.Unread)
+	}
+	form = Form{Message: description, Requester: tool, Fields: args.Schema.Fields}
+	if form.Message == "" {
+		form.Message = "Arguments of " + tool.Name
+	}
+	for _, r := range reasons(nil, args.Unread) {
+		form.Message += "\nNot in this form: " + r
+	}
+	return form, nil
+}
+
+// reasons tells why a form cannot ask for arguments, or not for all of them:
 // err is that of ReadArguments, list the Unread of what it read.
-func Reasons(err error, list SchemaErrors) []string {
+func reasons(err error, list SchemaErrors) []string {
 	if all, ok := errors.AsType[SchemaErrors](err); ok {
 		list = all
 	} else if err != nil {

@@ -586,10 +586,10 @@ func TestReadArguments(t *testing.T) {
 			t.Errorf("%s: maxLength %v", fd.Name, most)
 		}
 	}
-	if told := Reasons(nil, many.Unread); len(told) != 8 || Reasons(errors.New("x"), nil)[0] != "the schema of the arguments cannot be read: x" {
+	if told := reasons(nil, many.Unread); len(told) != 8 || reasons(errors.New("x"), nil)[0] != "the schema of the arguments cannot be read: x" {
 		t.Errorf("%q", told)
 	}
-	if told := Reasons(SchemaErrors(slices.Repeat(many.Unread, 2)), nil); len(told) != 9 || told[8] != "and 8 more" {
+	if told := reasons(SchemaErrors(slices.Repeat(many.Unread, 2)), nil); len(told) != 9 || told[8] != "and 8 more" {
 		t.Errorf("%q", told)
 	}
 	for _, bad := range []string{`[]`, `{`, ``} {

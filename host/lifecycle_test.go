@@ -83,7 +83,7 @@ func copyStore(h *Host, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return h.store.copyTo(dir + "/" + storeFile)
+	return h.store.copyTo(dir + "/" + StoreFile)
 }
 
 // TestShutdown: forms close before the Turns are cancelled, requests answer

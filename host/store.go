@@ -13,8 +13,8 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// storeFile is the name of the database inside the store folder.
-const storeFile = "host.db"
+// StoreFile is the name of the database inside the store folder.
+const StoreFile = "host.db"
 
 // lockWait is how long a second Host waits for the file before it is refused.
 const lockWait = time.Second
@@ -60,7 +60,7 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the store folder: %w", err)
 	}
-	path := filepath.Join(dir, storeFile)
+	path := filepath.Join(dir, StoreFile)
 	db, err := openDatabase(path)
 	if err != nil && !errors.Is(err, ErrStoreInUse) && isDamaged(err) {
 		if aside, err = setAside(path, err); err != nil {

@@ -41,7 +41,7 @@ func TestSecondHostIsRefused(t *testing.T) {
 func TestStoreModes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "store")
 	r := newRig(t, func(o *Options) { o.Dir = dir })
-	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, storeFile): 0o600} {
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, StoreFile): 0o600} {
 		info, err := os.Stat(path)
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestStoreModes(t *testing.T) {
 		}
 	}
 	r.stop()
-	path := filepath.Join(dir, storeFile)
+	path := filepath.Join(dir, StoreFile)
 	if err := os.Chmod(path, 0o666); err != nil { // as a copy may leave it
 		t.Fatal(err)
 	}
@@ -65,13 +65,13 @@ func TestStoreModes(t *testing.T) {
 // one is, and has not touched a byte of it.
 func TestDamagedStore(t *testing.T) {
 	src := filledStore(t)
-	whole, err := os.ReadFile(filepath.Join(src, storeFile))
+	whole, err := os.ReadFile(filepath.Join(src, StoreFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := os.Getpagesize()
 	random := rand.New(rand.NewPCG(1, 2))
-	used := usedBytes(t, filepath.Join(src, storeFile))
+	used := usedBytes(t, filepath.Join(src, StoreFile))
 	whole = whole[:used]
 	damage := map[string][]byte{
 		"torn_tail":   whole[:used-page],
@@ -95,7 +95,7 @@ func TestDamagedStore(t *testing.T) {
 	for name, data := range damage {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			path := filepath.Join(dir, storeFile)
+			path := filepath.Join(dir, StoreFile)
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +133,7 @@ func TestRefusedStoreIsNotSetAside(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, storeFile), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(dir, StoreFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	h, err := Open(Options{Dir: dir, Access: access.Ephemeral()})
@@ -141,7 +141,7 @@ func TestRefusedStoreIsNotSetAside(t *testing.T) {
 		h.Close()
 		t.Fatal("a folder was opened as a store")
 	}
-	if !strings.Contains(err.Error(), storeFile) {
+	if !strings.Contains(err.Error(), StoreFile) {
 		t.Errorf("%v does not name the store", err)
 	}
 	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 1 {
@@ -184,8 +184,8 @@ func TestDamagedRecords(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			path := filepath.Join(dir, storeFile)
-			data, err := os.ReadFile(filepath.Join(src, storeFile))
+			path := filepath.Join(dir, StoreFile)
+			data, err := os.ReadFile(filepath.Join(src, StoreFile))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -224,7 +224,7 @@ func TestDamagedRecords(t *testing.T) {
 
 func TestForeignLayoutIsRefused(t *testing.T) {
 	dir := filledStore(t)
-	path := filepath.Join(dir, storeFile)
+	path := filepath.Join(dir, StoreFile)
 	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ func TestRemovedMeansGone(t *testing.T) {
 				t.Fatal(n, err)
 			}
 			s.stop()
-			data, err := os.ReadFile(filepath.Join(s.opt.Dir, storeFile))
+			data, err := os.ReadFile(filepath.Join(s.opt.Dir, StoreFile))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,34 +34,11 @@ func (m *Model) argsDialog(t hostview.Tool, raw bool) dialog {
 	if raw {
 		return newRawArgs(t.Server, t.Name, "{}", nil)
 	}
-	form, why := argsForm(t)
+	form, why := forms.ArgumentsForm(t.InputSchema, forms.Requester{Name: t.Name, Source: t.Server}, t.Description)
 	if why != nil {
 		return newRawArgs(t.Server, t.Name, "{}", why)
 	}
 	f := formview.New(formview.Request{ID: "arguments", Form: form, Arguments: true}, formview.Options{Theme: m.th, Now: m.now})
 	f.Resize(m.w, m.h)
 	return &argslayer{server: t.Server, tool: t.Name, f: f}
-}
-
-// argsForm is the form that asks for a tool's arguments. why is not nil where a form cannot ask for all of them.
-func argsForm(t hostview.Tool) (form forms.Form, why []string) {
-	args, err := forms.ReadArguments(t.InputSchema)
-	if err != nil {
-		return form, forms.Reasons(err, nil)
-	}
-	if !args.Complete || len(args.Schema.Fields) == 0 && len(args.Unread) > 0 {
-		return form, forms.Reasons(nil, args.Unread)
-	}
-	form = forms.Form{
-		Message:   t.Description,
-		Requester: forms.Requester{Name: t.Name, Source: t.Server},
-		Fields:    args.Schema.Fields,
-	}
-	if form.Message == "" {
-		form.Message = "Arguments of " + t.Name
-	}
-	for _, u := range forms.Reasons(nil, args.Unread) {
-		form.Message += "\nNot in this form: " + u
-	}
-	return form, nil
 }

@@ -15,8 +15,7 @@ var flagValues = map[string][]string{
 	"permission-mode": {"explore", "ask", "bypass"},
 	"role":            {"client", "provider", "both"},
 	"era":             {"auto", "modern", "legacy"},
-	"method": {"tools/call", "tools/list", "prompts/get", "prompts/list", "resources/read", "resources/list",
-		"resources/templates/list"},
+	"method":          inspectMethods,
 }
 
 // fileArgs are the commands whose argument is a file, which the shell completes itself. So it does with the value of

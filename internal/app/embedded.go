@@ -81,9 +81,6 @@ func openEmbedded(o embeddedOptions) (*embedded, error) {
 	return e, nil
 }
 
-// storeFile is the store in a Host's folder.
-const storeFile = "host.db"
-
 // temporaryPrefix begins the names of temporary Hosts' folders.
 const temporaryPrefix = "askback-host-"
 
@@ -110,7 +107,7 @@ func leftOver(dir string, now time.Time) bool {
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() {
 		return false
 	}
-	store := filepath.Join(dir, storeFile)
+	store := filepath.Join(dir, host.StoreFile)
 	if info, err = os.Lstat(store); err != nil || !info.Mode().IsRegular() || now.Sub(info.ModTime()) < leftOverAfter {
 		return false
 	}

@@ -79,9 +79,6 @@ With --method it makes one request and prints the result, for scripts; --json al
 	fl.StringVar(&f.export, "export", "", "write the messages as JSON lines to `file` at the end")
 	fl.BoolVar(&f.values, "include-values", false, "keep the answers in exported messages")
 	f.answers.register(cmd)
-	for flag, words := range map[string][]string{"era": {"auto", "modern", "legacy"}, "method": inspectMethods} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flags exist
-	}
 	return cmd
 }
 

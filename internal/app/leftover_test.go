@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"askback/host"
 )
 
 // The store of a Host that was killed holds what people answered. The next start removes it, and nothing else.
@@ -22,7 +24,7 @@ func TestLeftOverStores(t *testing.T) {
 	if len(left) != 1 {
 		t.Fatalf("a killed Host leaves one folder: %q", left)
 	}
-	if _, err := os.Stat(filepath.Join(left[0], storeFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(left[0], host.StoreFile)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -43,13 +45,13 @@ func TestLeftOverStores(t *testing.T) {
 	if err := os.Mkdir(w.path("elsewhere"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	w.write("elsewhere/"+storeFile, "")
+	w.write("elsewhere/"+host.StoreFile, "")
 	if err := os.Symlink(w.path("elsewhere"), link); err != nil {
 		t.Fatal(err)
 	}
 
 	removeLeftOver(w.dir, time.Now().Add(time.Hour))
-	for _, dir := range append(both, other, link, w.path("elsewhere/"+storeFile)) {
+	for _, dir := range append(both, other, link, w.path("elsewhere/"+host.StoreFile)) {
 		if _, err := os.Lstat(dir); (err != nil) != (dir == left[0]) {
 			t.Errorf("%s: %v", dir, err)
 		}

@@ -71,17 +71,10 @@ func (s *tools) empty(m *Model) string { return m.unready("no server has tools")
 // askTool asks for a tool's arguments: with the form where its schema can be read, else as JSON, and says why.
 func (m *Model) askTool(t mcpmgr.Tool) {
 	q := inspect.Request{Server: t.Server, Method: "tools/call", Name: t.Name}
-	args, err := forms.ReadArguments(t.InputSchema)
-	if err != nil || !args.Complete || len(args.Schema.Fields) == 0 && len(args.Unread) > 0 {
-		m.push(newJSONArgs(q, "{}", forms.Reasons(err, args.Unread)))
+	form, why := forms.ArgumentsForm(t.InputSchema, forms.Requester{Name: t.Name, Source: t.Server}, t.Description)
+	if why != nil {
+		m.push(newJSONArgs(q, "{}", why))
 		return
-	}
-	form := forms.Form{Message: t.Description, Requester: forms.Requester{Name: t.Name, Source: t.Server}, Fields: args.Schema.Fields}
-	if form.Message == "" {
-		form.Message = "Arguments of " + t.Name
-	}
-	for _, u := range forms.Reasons(nil, args.Unread) {
-		form.Message += "\nNot in this form: " + u
 	}
 	f := formview.New(formview.Request{ID: "arguments", Form: form, Arguments: true}, formview.Options{Theme: m.th, Now: m.now})
 	m.push(&formArgs{q: q, f: f})
