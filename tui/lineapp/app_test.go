@@ -123,6 +123,7 @@ func (r *rig) Start(_ context.Context, session, text string) (hostview.Turn, err
 	r.call("start %s", text)
 	t := r.turn("running")
 	r.tell(hostview.Projection{SessionID: "s1", Turn: &t})
+	r.call("started %s", text)
 	return t, nil
 }
 func (r *rig) Stop(_ context.Context, t hostview.Turn) (hostview.Turn, error) {
@@ -225,6 +226,25 @@ func (r *rig) line(s string) *rig {
 	return r
 }
 
+// begin types what starts a Turn and waits until its start was told: what is told next comes after it, and no line of
+// the person is under way.
+func (r *rig) begin(s string) *rig {
+	r.t.Helper()
+	count := func() int {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return strings.Count(strings.Join(r.calls, "\n")+"\n", "started "+s+"\n")
+	}
+	before := count()
+	r.line(s)
+	for end := time.Now().Add(4 * time.Second); count() == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("%s starts nothing:\n%s", s, r.text())
+		}
+	}
+	return r
+}
+
 func (r *rig) ask(id, call string) *rig {
 	t := r.turn("waiting_for_user")
 	f := forms.Form{Message: "Where to?", Requester: forms.Requester{Name: "deploy", Source: "demo"}, Fields: []forms.Field{
@@ -247,7 +267,7 @@ func (r *rig) ends(want error) *rig {
 
 func TestCallAndForm(t *testing.T) {
 	r := connected(t)
-	r.line(`/call demo/deploy {"artifact":"a"}`)
+	r.begin(`/call demo/deploy {"artifact":"a"}`)
 	r.ask("i1", "c1").see("deploy, demo", "! Never enter passwords, API keys, access tokens or payment data", "| Where to?", "| Note")
 	r.line("first").see("API key").line("s3cret").see("Review", "| Note: first").line("submit")
 	r.see("Sending.", "The Host has the answer: accepted.")
@@ -264,7 +284,7 @@ func TestCallAndForm(t *testing.T) {
 	}}, hostview.Projection{SessionID: "s1", Turn: &done})
 	r.see("Tool demo/deploy: done\n| done\\x1b[2J\n| > /quit\n", "The Turn is over: completed", "> ")
 	// What another call asks starts empty.
-	r.line("/call demo/deploy").ask("i3", "c2").see("| Where to?", "| Note")
+	r.begin("/call demo/deploy").ask("i3", "c2").see("| Where to?", "| Note")
 	time.Sleep(10 * time.Millisecond)
 	if strings.Contains(r.text(), "first") {
 		t.Error("an answer of one call is in the form of another")
@@ -277,7 +297,7 @@ func TestCallAndForm(t *testing.T) {
 func TestFormThatEndsOtherwise(t *testing.T) {
 	t.Run("closed", func(t *testing.T) {
 		r := connected(t)
-		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
+		r.begin("/call demo/deploy").ask("i1", "c1").see("| Note")
 		r.tell(hostview.Settled{SessionID: "s1", InteractionID: "i1", Outcome: hostview.Outcome{Status: hostview.StatusClosed, Reason: "provider_disconnected"}})
 		r.see("This form has ended: the provider of the tool was lost. Nothing was sent.")
 		if len(r.given()) != 0 {
@@ -286,26 +306,26 @@ func TestFormThatEndsOtherwise(t *testing.T) {
 	})
 	t.Run("answered elsewhere", func(t *testing.T) {
 		r := connected(t)
-		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
+		r.begin("/call demo/deploy").ask("i1", "c1").see("| Note")
 		r.tell(hostview.Settled{SessionID: "s1", InteractionID: "i1", Outcome: hostview.Outcome{Status: hostview.StatusAnswered, Answer: hostview.Answer{Kind: hostview.KindForm, Form: forms.Decline()}}})
 		r.see("answered elsewhere (declined)")
 	})
 	t.Run("refused and asked again", func(t *testing.T) {
 		r := connected(t)
-		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
+		r.begin("/call demo/deploy").ask("i1", "c1").see("| Note")
 		r.failNext(&hostview.Error{Code: hostview.CodeOperationConflict, Message: `"note": too short`})
 		r.line("x").see("API key").line("").see("Review").line("submit").see(`not stored: "note": too short`, "| Where to?", "| x")
 		r.line("").see("API key").line("").see("Review").line("submit").see("The Host has the answer")
 	})
 	t.Run("too late", func(t *testing.T) {
 		r := connected(t)
-		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
+		r.begin("/call demo/deploy").ask("i1", "c1").see("| Note")
 		r.failNext(&hostview.Error{Code: hostview.CodeAlreadyResolved, Message: "answered elsewhere first"})
 		r.line("x").see("API key").line("").see("Review").line("submit").see("too late: answered elsewhere first")
 	})
 	t.Run("the input ends", func(t *testing.T) {
 		r := connected(t)
-		r.line("/call demo/deploy").ask("i1", "c1").see("| Note")
+		r.begin("/call demo/deploy").ask("i1", "c1").see("| Note")
 		r.in.Close()
 		r.see("The input has ended. Nothing was sent.").ends(ErrEnded)
 		if len(r.given()) != 0 {
@@ -373,10 +393,7 @@ func TestLargeLastRow(t *testing.T) {
 // A result that comes after the Turn's end is printed before the next line is read: the input may end the program.
 func TestLateResult(t *testing.T) {
 	r := connected(t)
-	r.line("/call demo/large")
-	for !r.called("start /call demo/large") {
-		time.Sleep(time.Millisecond)
-	}
+	r.begin("/call demo/large")
 	call := hostview.Row{Key: "c", Kind: hostview.RowToolCall, ToolUseID: "c1", Tool: "large", Server: "demo", Args: []byte("{}")}
 	r.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{call}}).see("Tool demo/large runs with {}")
 	done := r.turn("completed")
@@ -393,12 +410,9 @@ func TestLateResult(t *testing.T) {
 // The end of a Turn is said once: its row in the transcript says no more.
 func TestEndIsSaidOnce(t *testing.T) {
 	r := connected(t)
-	r.line("hello")
+	r.begin("hello")
 	row := func(key, turn string) hostview.Row {
 		return hostview.Row{Key: key, Kind: hostview.RowTurn, TurnID: turn, Text: "the Turn failed: no model"}
-	}
-	for !r.called("start hello") {
-		time.Sleep(time.Millisecond)
 	}
 	failed := r.turn("failed")
 	failed.Message = "no model"
