@@ -60,7 +60,7 @@ func (a approvals) add(file, hash string) error {
 
 // approve asks, once for each content, whether a project file may start what it names. A project file comes with
 // a folder that somebody else may have made. Without a terminal nobody can be asked, and only --config uses it.
-func (g *globals) approve(path string, data []byte, f *config.File) error {
+func (g *globals) approve(ctx context.Context, path string, data []byte, f *config.File) error {
 	state, err := g.stateDir()
 	if err != nil {
 		return err
@@ -87,8 +87,7 @@ func (g *globals) approve(path string, data []byte, f *config.File) error {
 	for _, s := range f.Servers {
 		fmt.Fprintf(w, "  %s\n", forms.Line(s.Describe()))
 	}
-	fmt.Fprint(w, "Run them from now on? [y/N] ")
-	yes, err := g.askYes()
+	yes, err := g.askYes(ctx, "Run them from now on? [y/N] ")
 	if errors.Is(err, errSignal) {
 		fmt.Fprintln(w)
 		return err
@@ -99,10 +98,12 @@ func (g *globals) approve(path string, data []byte, f *config.File) error {
 	return store.add(abs, hash)
 }
 
-// askYes reads the answer to a question. A signal ends the question, whatever else listens to it.
-func (g *globals) askYes() (bool, error) {
-	ctx, stop := withSignals(context.Background())
+// askYes asks a question and reads its answer. A signal ends the question, whatever else listens to it; one that came
+// before it, and ended ctx, does too.
+func (g *globals) askYes(ctx context.Context, question string) (bool, error) {
+	ctx, stop := withSignals(ctx) // before the question is seen
 	defer stop()
+	fmt.Fprint(g.env.stderr, question)
 	type answer struct {
 		yes bool
 		err error
@@ -116,7 +117,10 @@ func (g *globals) askYes() (bool, error) {
 	case a := <-got:
 		return a.yes, a.err
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		if cause := context.Cause(ctx); errors.Is(cause, errSignal) {
+			return false, cause
+		}
+		return false, errSignal
 	}
 }
 

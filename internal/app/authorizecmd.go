@@ -40,7 +40,7 @@ func runAuthorize(ctx context.Context, g *globals, name string, scopes []string)
 	if !g.interactive() {
 		return usagef(errors.New("authorize needs a person at a terminal and a browser"))
 	}
-	f, err := g.loadServers()
+	f, err := g.loadServers(ctx)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func runAuthorize(ctx context.Context, g *globals, name string, scopes []string)
 	defer side.close()
 	anyway := len(scopes) > 0
 	if side.mgr.Wait(ctx, name) == nil && !anyway {
-		fmt.Fprintf(g.env.stderr, "%s answers without a further authorization. Authorize all the same? [y/N] ", name)
-		if anyway, err = g.askYes(); err != nil || !anyway {
+		question := name + " answers without a further authorization. Authorize all the same? [y/N] "
+		if anyway, err = g.askYes(ctx, question); err != nil || !anyway {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ type askedAnswer struct {
 }
 
 func (c *caller) run(ctx context.Context) (*callOutput, error) {
-	entry, err := c.entry()
+	entry, err := c.entry(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func (c *caller) run(ctx context.Context) (*callOutput, error) {
 	return c.call(ctx, tools)
 }
 
-func (c *caller) entry() (config.Server, error) {
-	f, err := c.g.loadServers()
+func (c *caller) entry(ctx context.Context) (config.Server, error) {
+	f, err := c.g.loadServers(ctx)
 	if err != nil {
 		return config.Server{}, err
 	}

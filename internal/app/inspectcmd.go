@@ -83,7 +83,7 @@ With --method it makes one request and prints the result, for scripts; --json al
 }
 
 func runInspect(ctx context.Context, g *globals, f *inspectFlags, args []string) error {
-	servers, err := g.inspected(f, args)
+	servers, err := g.inspected(ctx, f, args)
 	if err != nil {
 		return err
 	}
@@ -103,12 +103,12 @@ func runInspect(ctx context.Context, g *globals, f *inspectFlags, args []string)
 }
 
 // inspected are the servers that the command line means.
-func (g *globals) inspected(f *inspectFlags, args []string) ([]config.Server, error) {
+func (g *globals) inspected(ctx context.Context, f *inspectFlags, args []string) ([]config.Server, error) {
 	era := config.Protocol(f.era)
 	if era != "" && era != config.Auto && era != config.Modern && era != config.Legacy {
 		return nil, usagef(fmt.Errorf("--era %q: the eras are auto, modern and legacy", f.era))
 	}
-	servers, err := g.inspectedServers(f, args)
+	servers, err := g.inspectedServers(ctx, f, args)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (g *globals) inspected(f *inspectFlags, args []string) ([]config.Server, er
 	return servers, nil
 }
 
-func (g *globals) inspectedServers(f *inspectFlags, args []string) ([]config.Server, error) {
+func (g *globals) inspectedServers(ctx context.Context, f *inspectFlags, args []string) ([]config.Server, error) {
 	if len(f.command) > 0 {
 		name := serverName(filepath.Base(f.command[0]))
 		return []config.Server{{Name: name, Transport: config.Stdio, Command: f.command[0], Args: f.command[1:], Protocol: config.Auto}}, nil
@@ -138,7 +138,7 @@ func (g *globals) inspectedServers(f *inspectFlags, args []string) ([]config.Ser
 			return nil, usagef(fmt.Errorf("%q names no server: an address begins with http:// or https://, a command stands after --", name))
 		}
 	}
-	file, err := g.loadServers()
+	file, err := g.loadServers(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func runPlay(ctx context.Context, g *globals, script, golden string, update bool
 // configuration is named relative to the script. The screen does not go by the environment: frames are the same whatever
 // language, colours or terminal the machine has.
 func (g *globals) startScripted(ctx context.Context, base string, args []string, o tui.Options, clock *play.Clock) int {
-	servers, err := g.scriptedServers(base, args)
+	servers, err := g.scriptedServers(ctx, base, args)
 	if err == nil {
 		o.Getenv = func(string) string { return "" }
 		inner := *g
@@ -89,7 +89,7 @@ func (g *globals) startScripted(ctx context.Context, base string, args []string,
 	return exitCode(err)
 }
 
-func (g *globals) scriptedServers(base string, args []string) ([]config.Server, error) {
+func (g *globals) scriptedServers(ctx context.Context, base string, args []string) ([]config.Server, error) {
 	if len(args) == 1 { // demo
 		s, err := demoServer()
 		return []config.Server{s}, err
@@ -98,7 +98,7 @@ func (g *globals) scriptedServers(base string, args []string) ([]config.Server, 
 	if inner.config = args[1]; !filepath.IsAbs(inner.config) {
 		inner.config = filepath.Join(base, inner.config)
 	}
-	f, err := inner.loadServers()
+	f, err := inner.loadServers(ctx)
 	if err != nil {
 		return nil, err
 	}

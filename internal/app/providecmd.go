@@ -42,7 +42,7 @@ func runProvide(parent context.Context, g *globals, asJSON bool) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	defer onSignals(func(os.Signal) { cancel() }, syscall.SIGINT, syscall.SIGTERM)()
-	f, err := g.loadServers()
+	f, err := g.loadServers(ctx)
 	if err != nil {
 		return err
 	}

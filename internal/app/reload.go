@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func (g *globals) reload(running []config.Server) (servers []config.Server, told
 	var errs bytes.Buffer
 	quiet := *g
 	quiet.env = &env{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: g.env.getenv}
-	f, err := quiet.loadServers()
+	f, err := quiet.loadServers(context.Background()) // nobody is asked
 	if err != nil {
 		return nil, "", err
 	}

@@ -30,7 +30,7 @@ func isTerminal(v any) bool {
 var errNoConfig = errors.New("no MCP servers are configured: make ./.mcp.json, or name a file with --config, or try 'askback demo'")
 
 // loadServers reads the configuration. Entries that are wrong are told on stderr and left out; the others count.
-func (g *globals) loadServers() (*config.File, error) {
+func (g *globals) loadServers(ctx context.Context) (*config.File, error) {
 	path, project := g.configPath()
 	if path == "" {
 		return nil, usagef(errNoConfig)
@@ -50,7 +50,7 @@ func (g *globals) loadServers() (*config.File, error) {
 		fmt.Fprintf(g.env.stderr, "askback: %s\n", forms.Line(e.Error()))
 	}
 	if project {
-		if err := g.approve(path, data, f); err != nil {
+		if err := g.approve(ctx, path, data, f); err != nil {
 			return nil, err
 		}
 	}

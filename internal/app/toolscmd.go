@@ -37,7 +37,7 @@ func newTools(g *globals) *cobra.Command {
 // runTools lists what it can. A server that cannot be reached is told on stderr and makes the exit code 5, an entry
 // that is wrong 2.
 func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error {
-	f, err := g.loadServers()
+	f, err := g.loadServers(ctx)
 	if err != nil {
 		return err
 	}

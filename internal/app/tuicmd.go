@@ -65,7 +65,7 @@ func newAttach(g *globals) *cobra.Command {
 
 // runDefault is `askback` without a command.
 func runDefault(ctx context.Context, g *globals) error {
-	f, err := g.loadServers()
+	f, err := g.loadServers(ctx)
 	if err != nil {
 		return err
 	}
