@@ -51,7 +51,7 @@ key down space down space enter
 key enter
 wait 500ms
 key s`, shows: `"colour":"#0a0"`,
-		flags: []string{"--set", "name=Ada Ł 漢", "--set", "email=ada@example.org", "--set", "age=0", "--set", "rating=4.5", "--set", "start=2026-01-02", "--set", "rules=true", "--set", "colour=#0a0", "--set", "days=we,fr"},
+		flags: []string{"--set", "name=Ada Ł 漢", "--set", "email=ada@example.org", "--set", "age=0", "--set", "seats=2", "--set", "rating=4.5", "--set", "start=2026-01-02", "--set", "rules=true", "--set", "colour=#0a0", "--set", "days=we,fr"},
 		want: `{"survey":{"action":"accept","content":{"name":"Ada Ł 漢","email":"ada@example.org","motto":"ask before you act","age":0,"seats":2,"rating":4.5,"start":"2026-01-02",` +
 			`"newsletter":false,"rules":true,"colour":"#0a0","size":"M","days":["we","fr"],"extras":["lunch"]}}}`},
 	{name: "left_out", call: "survey", args: `{}`,

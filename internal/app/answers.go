@@ -28,7 +28,7 @@ func (f *answerFlags) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.file, "answers", "", "JSON `file` (- is the standard input) with one answer, or an array with one for each form")
 	cmd.Flags().BoolVar(&f.decline, "decline", false, "decline every form")
 	cmd.Flags().BoolVar(&f.cancel, "cancel", false, "dismiss every form without deciding")
-	cmd.Flags().BoolVar(&f.accept, "accept", false, "accept a form that requires nothing, with its defaults")
+	cmd.Flags().BoolVar(&f.accept, "accept", false, "accept a form that requires nothing, with its defaults; with --set, take the defaults of required fields, too")
 	cmd.MarkFlagsMutuallyExclusive("set", "answers", "decline", "cancel")
 	cmd.MarkFlagsMutuallyExclusive("accept", "answers", "decline", "cancel")
 }
@@ -44,6 +44,11 @@ type prepared struct {
 
 func (f *answerFlags) prepare(ctx context.Context, g *globals) (*prepared, error) {
 	p := &prepared{flags: *f}
+	for _, s := range f.set {
+		if !strings.Contains(s, "=") { // before a tool is called
+			return nil, usagef(fmt.Errorf("--set %q must be NAME=VALUE", s))
+		}
+	}
 	if f.file == "" {
 		return p, nil
 	}
@@ -167,13 +172,38 @@ func (p *prepared) fromFile(f forms.Form) (forms.Result, error) {
 	return checked(f, r)
 }
 
-// fromSet builds on the form's defaults, as a person's form does.
+// fromSet builds on the form's defaults, as a person's form does. What the form requires is answered by name: its
+// default was seen by nobody, and counts with --accept only.
 func (p *prepared) fromSet(f forms.Form) (forms.Result, error) {
-	vals, errs := f.Set(f.Defaults(), p.flags.set)
+	defaults := f.Defaults()
+	base := defaults.Clone()
+	for _, fd := range f.Fields {
+		if fd.Required && !p.flags.accept {
+			delete(base, fd.Name)
+		}
+	}
+	vals, errs := f.Set(base, p.flags.set)
+	r := forms.Accept(vals)
+	for _, e := range f.Check(r) {
+		if slices.ContainsFunc(errs, func(x forms.FieldError) bool { return x.Field == e.Field }) {
+			continue
+		}
+		if _, ok := defaults[e.Field]; ok && e.Rule == forms.RuleRequired {
+			e.Message += "; --accept takes its default"
+		}
+		errs = append(errs, e)
+	}
 	if len(errs) > 0 {
 		return forms.Result{}, &wrongAnswer{f, errs}
 	}
-	return checked(f, forms.Accept(vals))
+	return r, nil
+}
+
+// tellUnused tells a person of answers in the file that no form has asked for.
+func (p *prepared) tellUnused(g *globals) {
+	if n := len(p.list) - p.next; n > 0 {
+		fmt.Fprintf(g.env.stderr, "askback: --answers: %d of %d were not asked for\n", n, len(p.list))
+	}
 }
 
 // acceptAlone accepts only what demands nothing of a person: nothing is answered by default.

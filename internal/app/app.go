@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,11 +42,11 @@ func run(ctx context.Context, args []string, e *env) int {
 			break
 		}
 	}
-	if err == nil && out.err != nil {
-		err = &exitError{code: exitFailed, err: fmt.Errorf("the output cannot be written: %w", out.err)}
+	if err == nil {
+		err = world.unwritten()
 	}
 	if err != nil {
-		report(&world, wantsJSON(cmd, args, err), err)
+		report(&world, cmd, wantsJSON(cmd, args, err), err)
 	}
 	return exitCode(err)
 }
@@ -84,7 +85,7 @@ func wantsJSON(cmd *cobra.Command, args []string, err error) bool {
 
 // report tells an error: to people on stderr, and under --json to the program on stdout, which gets a JSON value
 // whatever went wrong.
-func report(e *env, asJSON bool, err error) {
+func report(e *env, cmd *cobra.Command, asJSON bool, err error) {
 	x, _ := errors.AsType[*exitError](err)
 	if x == nil || !x.silent {
 		fmt.Fprintf(e.stderr, "askback: %s\n", forms.Block(err.Error())) // it may repeat what came from elsewhere
@@ -92,11 +93,15 @@ func report(e *env, asJSON bool, err error) {
 	if !asJSON || x != nil && x.silent {
 		return
 	}
-	var body any = map[string]any{"error": map[string]any{"code": genericCode(err), "message": err.Error()}}
-	if x != nil && x.json != nil {
-		body = x.json
+	body := map[string]any{"code": genericCode(err), "message": err.Error()}
+	if server, tool, ok := strings.Cut(cmd.Flags().Arg(0), "/"); ok && cmd.Name() == "call" { // wrong flags name them, too
+		body["server"], body["tool"] = server, tool
 	}
-	printJSON(e.stdout, body)
+	var out any = map[string]any{"error": body}
+	if x != nil && x.json != nil {
+		out = x.json
+	}
+	printJSON(e.stdout, out)
 }
 
 // genericCode names a failure that is no call's: codes of calls are those of the tool call itself.
@@ -119,7 +124,11 @@ func genericCode(err error) string {
 // given, and something else than what was meant would run.
 func checkFlags(cmd *cobra.Command, g *globals) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f.Value.Type() == "string" && f.Value.String() == "" && err == nil {
+		empty := f.Value.Type() == "string" && f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			empty = slices.Contains(list.GetSlice(), "")
+		}
+		if empty && err == nil {
 			err = usagef(fmt.Errorf("--%s: its value is empty", f.Name))
 		}
 	})

@@ -128,6 +128,7 @@ type callOutput struct {
 }
 
 func (c *caller) succeeded(out *callOutput, asJSON bool) error {
+	c.answers.tellUnused(c.g)
 	if asJSON {
 		fmt.Fprintf(c.g.env.stdout, "{\"result\":%s,\"forms\":%d}\n", out.result, out.forms)
 		return nil

@@ -19,8 +19,11 @@ var flagValues = map[string][]string{
 }
 
 // fileArgs are the commands whose argument is a file, which the shell completes itself. So it does with the value of
-// every flag that is not in flagValues.
+// every flag that is neither in flagValues nor in freeFlags.
 var fileArgs = []string{"play", "lint"}
+
+// freeFlags are the flags whose value is no file and can be anything.
+var freeFlags = []string{"set", "name", "uri", "scope", "session", "host", "render", "answer", "expires", "listen", "retain", "allow-origin"}
 
 // addCompletion says for every command and flag what a shell may complete. Nothing is started for it: servers are
 // named from the configuration, and their tools are not asked for.
@@ -45,6 +48,11 @@ func addCompletion(root *cobra.Command, g *globals) {
 		for name, values := range flagValues {
 			if cmd.LocalNonPersistentFlags().Lookup(name) != nil || cmd.PersistentFlags().Lookup(name) != nil {
 				_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+			}
+		}
+		for _, name := range freeFlags {
+			if cmd.LocalNonPersistentFlags().Lookup(name) != nil || cmd.PersistentFlags().Lookup(name) != nil {
+				_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 			}
 		}
 	})

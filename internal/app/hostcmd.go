@@ -115,6 +115,10 @@ func runHost(ctx context.Context, g *globals, f *hostFlags) error {
 	}
 	ready, _ := json.Marshal(map[string]any{"ready": true, "endpoint": fmt.Sprintf("%s://%s/runtime-host", scheme, l.Addr())})
 	fmt.Fprintf(g.env.stdout, "%s\n", ready)
+	if err := g.env.unwritten(); err != nil { // who started it would wait for ever
+		l.Close()
+		return err
+	}
 	return serveUntil(ctx, h, l)
 }
 

@@ -27,6 +27,7 @@ func TestInputOfFlags(t *testing.T) {
 		"no answers":                 {deploy, "", exitUsage, "there is no value"},
 		"arguments":                  {[]string{"call", "demo/plain", "--args", "@-"}, `{"text":"from a pipe"}`, exitOK, "from a pipe"},
 		"arguments with a mark":      {[]string{"call", "demo/plain", "--args", "@-"}, bom + `{"text":"from a pipe"}`, exitOK, "from a pipe"},
+		"answers that nobody wanted": {[]string{"call", "demo/deploy", "--args", deployArgs, "--answers", "-"}, "[" + answer + "," + answer + "]", exitOK, "1 of 2 were not asked for"},
 		"a form":                     {[]string{"lint", "-"}, bom + form, exitOK, "ok: a form with 1 field"},
 		"params":                     {[]string{"inspect", "demo", "--method", "completion/complete", "--params", "@-"}, "{", exitUsage, "--params: is not JSON"},
 		"arguments of the inspector": {[]string{"inspect", "demo", "--method", "tools/call", "--name", "plain", "--args", "@-"}, `{"text":"from a pipe"}`, exitOK, "from a pipe"},
@@ -55,6 +56,7 @@ func TestSignalWhileInputIsRead(t *testing.T) {
 		{"call", "demo/plain", "--args", "@-", "--json"},
 		{"call", "demo/plain", "--answers", "-", "--json"},
 		{"inspect", "demo", "--method", "tools/call", "--name", "plain", "--answers", "-", "--json"},
+		{"lint", "-", "--json"},
 		{"answer", "s/i", "--host", "ws://127.0.0.1:1", "--answers", "-", "--json"},
 	} {
 		w := newWorld(t)

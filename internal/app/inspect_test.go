@@ -56,6 +56,11 @@ func TestInspectOnce(t *testing.T) {
 		{"a command and a server", "demo --json -- x", 2, "", "usage"},
 		{"no terminal", "demo", 2, "", ""},
 		{"answers without a method", "demo --decline", 2, "", ""},
+		{"a name without a method", "demo --json --name plain", 2, "", "usage"},
+		{"answers for none", "demo --json --set word=a", 2, "", "usage"},
+		{"arguments for none", "demo --json --args {}", 2, "", "usage"},
+		{"a list takes no params", `demo --json --method tools/list --params {"cursor":"x"}`, 2, "", "usage"},
+		{"a list asks for nothing", "demo --json --method tools/list --decline", 2, "", "usage"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := w.run(append([]string{"inspect", "--config", w.path("demo.json")}, strings.Fields(c.args)...)...)
@@ -101,6 +106,13 @@ func TestInspectCommandAndExport(t *testing.T) {
 	call := []string{"inspect", "--json", "--method", "tools/call", "--name", "mrtr_two_step", "--set", "word=a", "--export"}
 	if r := w.run(append(call, w.path("gone/messages"), "--", os.Args[0], "demo-server", "--record", w.path("record.jsonl"))...); r.code != exitUsage || w.calls() != 0 {
 		t.Errorf("a file that cannot be written: %d calls, %+v", w.calls(), r)
+	}
+	old := w.write("old.jsonl", "what it held\n")
+	for _, wrong := range []string{"[", "@gone", "@" + w.write("empty.json", "")} {
+		r := w.run(append(call, old, "--args", wrong, "--", os.Args[0], "demo-server", "--record", w.path("record.jsonl"))...)
+		if b, err := os.ReadFile(old); r.code != exitUsage || w.calls() != 0 || string(b) != "what it held\n" {
+			t.Errorf("--args %s: %q %v %+v", wrong, b, err, r)
+		}
 	}
 	if _, err := os.Stat("/dev/full"); err == nil {
 		r := w.run(append(call, "/dev/full", "--", os.Args[0], "demo-server")...)

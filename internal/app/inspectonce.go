@@ -21,6 +21,8 @@ type inspectOnce struct {
 	g       *globals
 	f       *inspectFlags
 	server  string
+	args    json.RawMessage
+	params  json.RawMessage
 	answers *prepared
 	samples []json.RawMessage
 	ins     *inspect.Inspector
@@ -92,6 +94,7 @@ func runInspectOnce(ctx context.Context, g *globals, f *inspectFlags, opt inspec
 	if err != nil {
 		return c.failed(err)
 	}
+	c.answers.tellUnused(g)
 	if err := out(); err != nil {
 		return err
 	}
@@ -111,7 +114,16 @@ func (c *inspectOnce) prepare(ctx context.Context, opt inspect.Options) (err err
 		c.samples = append(c.samples, raw)
 	}
 	if c.f.method == "" {
+		if c.f.ofRequest() {
+			return usagef(errOfRequest)
+		}
 		return nil
+	}
+	if c.args, err = c.g.readObject(ctx, "args", c.f.args); err != nil {
+		return err
+	}
+	if c.params, err = c.g.readObject(ctx, "params", c.f.params); err != nil {
+		return err
 	}
 	if len(opt.Servers) != 1 {
 		return usagef(fmt.Errorf("--method speaks to one server; name one of the %d that are configured", len(opt.Servers)))
@@ -130,9 +142,13 @@ func (c *inspectOnce) checkMethod() error {
 	case needs == "uri" && f.uri == "":
 		return usagef(fmt.Errorf("%s needs --uri", f.method))
 	case needs != "name" && (f.name != "" || f.args != ""), needs != "uri" && f.uri != "":
-		return usagef(fmt.Errorf("--name and --args belong to tools/call and prompts/get, --uri to resources/read; %s takes --params", f.method))
+		return usagef(errors.New("--name and --args belong to tools/call and prompts/get, --uri to resources/read"))
 	case needs != "" && f.params != "":
 		return usagef(fmt.Errorf("%s takes its params from --name, --uri and --args", f.method))
+	case strings.HasSuffix(f.method, "/list") && f.params != "":
+		return usagef(fmt.Errorf("%s reads all pages, and takes no --params", f.method))
+	case needs == "" && (f.answers.prepared() || len(f.sample) > 0):
+		return usagef(fmt.Errorf("%s asks for nothing: answers belong to tools/call, prompts/get and resources/read", f.method))
 	}
 	return nil
 }
@@ -150,15 +166,15 @@ func (g *globals) readSample(ctx context.Context, s string) (json.RawMessage, er
 
 // readObject reads a flag that is a JSON object, or @file; "" is nil. The text is kept as it is.
 func (g *globals) readObject(ctx context.Context, flag, s string) (json.RawMessage, error) {
+	if s == "" {
+		return nil, nil
+	}
 	data := []byte(s)
 	if file, ok := strings.CutPrefix(s, "@"); ok {
 		var err error
 		if data, err = g.readInput(ctx, file, 4<<20); err != nil {
 			return nil, usagef(fmt.Errorf("--%s: %w", flag, err))
 		}
-	}
-	if len(data) == 0 {
-		return nil, nil
 	}
 	v, err := strictjson.Parse(data, strictjson.Limits{MaxBytes: 4 << 20})
 	if err != nil {
@@ -175,26 +191,18 @@ func (c *inspectOnce) run(ctx context.Context) (func() error, error) {
 	if c.f.method == "" {
 		return c.describe(ctx)
 	}
-	args, err := c.g.readObject(ctx, "args", c.f.args)
-	if err != nil {
-		return nil, err
-	}
-	params, err := c.g.readObject(ctx, "params", c.f.params)
-	if err != nil {
-		return nil, err
-	}
 	if err := c.ready(ctx, c.server); err != nil {
 		return nil, err
 	}
 	switch m := c.f.method; m {
 	case "tools/call", "prompts/get", "resources/read":
-		res, err := c.call(ctx, inspect.Request{Server: c.server, Method: m, Name: c.f.name + c.f.uri, Arguments: args})
+		res, err := c.call(ctx, inspect.Request{Server: c.server, Method: m, Name: c.f.name + c.f.uri, Arguments: c.args})
 		return func() error { return c.printResult(res) }, err
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		items, err := c.ins.List(ctx, c.server, m)
 		return func() error { return c.printList(items) }, err
 	default:
-		raw, err := c.ins.Request(ctx, c.server, m, params)
+		raw, err := c.ins.Request(ctx, c.server, m, c.params)
 		return func() error { return c.printRaw(raw) }, err
 	}
 }
@@ -332,6 +340,9 @@ func (c *inspectOnce) openExport() (*os.File, error) {
 func (c *inspectOnce) writeExport(file *os.File) error {
 	if file == nil {
 		return nil
+	}
+	if len(c.log.Messages) == 0 {
+		return nil // nothing was started: what the file held stays
 	}
 	_ = file.Truncate(0) // a pipe or a device holds nothing
 	err := c.log.Export(file, inspect.Filter{}, c.f.values)

@@ -11,8 +11,8 @@ import (
 
 // runInspectScreen shows the inspector on the terminal.
 func runInspectScreen(ctx context.Context, g *globals, f *inspectFlags, opt inspect.Options) error {
-	if f.answers.prepared() || len(f.sample) > 0 || f.name != "" || f.uri != "" || f.args != "" || f.params != "" || f.export != "" {
-		return usagef(errors.New("answers, arguments and --export belong to one request: name it with --method"))
+	if f.ofRequest() || f.export != "" {
+		return usagef(errOfRequest)
 	}
 	in, out := fileOf(g.env.stdin), fileOf(g.env.stdout)
 	if in == nil || out == nil {
@@ -36,6 +36,13 @@ func runInspectScreen(ctx context.Context, g *globals, f *inspectFlags, opt insp
 		return &exitError{code: exitFailed, err: err}
 	}
 	return err
+}
+
+var errOfRequest = errors.New("answers, arguments and --export belong to one request: name it with --method")
+
+// ofRequest says whether a flag is given that means one request.
+func (f *inspectFlags) ofRequest() bool {
+	return f.answers.prepared() || len(f.sample) > 0 || f.name != "" || f.uri != "" || f.args != "" || f.params != ""
 }
 
 // prepared says whether any flag prepares an answer.

@@ -39,7 +39,11 @@ with the property and the keyword, and exits with 1. docs/forms.md has the rules
   echo '{"type":"object","properties":{"a":{"type":"string"}}}' | askback lint - --answer '{"action":"accept","values":{"a":"x"}}'
   askback lint form.json --render 40x12`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error { return runLint(cmd.Context(), g, f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := withSignals(cmd.Context())
+			defer stop()
+			return runLint(ctx, g, f, args)
+		},
 	}
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON value")
 	cmd.Flags().StringVar(&f.answer, "answer", "", "check an answer, as `JSON`, against the form; prints JSON")
@@ -83,7 +87,7 @@ func lintInput(ctx context.Context, g *globals, args []string) ([]byte, error) {
 }
 
 func printLint(g *globals, f *lintFlags, r *lint.Report) error {
-	if f.json {
+	if f.json || f.answer != "" { // --answer prints JSON, whatever comes of it
 		fmt.Fprintf(g.env.stdout, "%s\n", r.JSON())
 	} else {
 		fmt.Fprint(g.env.stdout, r.Text())

@@ -368,6 +368,16 @@ func TestCallThatNeedsBypass(t *testing.T) {
 	}
 }
 
+// A token that may not offer tools ends the provider: asking again gives nothing else.
+func TestProvideWithAClientsToken(t *testing.T) {
+	m := startMachines(t)
+	r := m.there.run("provide", "--host", m.endpoint, "--ca-file", m.there.path("ca.pem"), "--token-file", m.there.path("client.token"),
+		"--config", m.there.path("demo.json"), "--json")
+	if r.code != exitUnreachable || !strings.Contains(r.stderr, "--role provider") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A tunnel like that of ssh: bytes through a pipe pair, cut while a command waits.
 func TestThroughATunnel(t *testing.T) {
 	m := startMachines(t)

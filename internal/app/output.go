@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 )
@@ -25,6 +26,15 @@ func (o *output) Write(p []byte) (int, error) {
 		o.err = err
 	}
 	return n, err
+}
+
+// unwritten is why standard output is lost, for a command that goes on after it has written something; nil while it is
+// not.
+func (e *env) unwritten() error {
+	if o, ok := e.stdout.(*output); ok && o.err != nil {
+		return &exitError{code: exitFailed, err: fmt.Errorf("the output cannot be written: %w", o.err)}
+	}
+	return nil
 }
 
 // fileOf is the file below a standard stream, or nil where it is none.

@@ -13,6 +13,7 @@ import (
 	"askback/forms"
 	"askback/hostclient"
 	"askback/mcpmgr"
+	"askback/protocol"
 )
 
 func newProvide(g *globals) *cobra.Command {
@@ -83,6 +84,9 @@ func runProvide(parent context.Context, g *globals, asJSON bool) error {
 		case <-hup:
 			r.reload(g)
 		}
+		if err := g.env.unwritten(); err != nil {
+			return err
+		}
 	}
 }
 
@@ -111,6 +115,10 @@ func (r *provideReport) event(ev hostclient.Event) error {
 		r.published()
 	case hostclient.PublishFailed:
 		message := forms.Line(ev.Err.Error())
+		if hostclient.RefusalOf(ev.Err) == protocol.CodeUnauthorized { // asking again gives nothing else
+			return &exitError{code: exitUnreachable, err: fmt.Errorf(
+				"this token may not offer tools (%s); it takes one with --role provider or both", message)}
+		}
 		r.say(map[string]any{"event": "not_offered", "message": message}, "the Host refuses the tools: %s", message)
 	}
 	return nil

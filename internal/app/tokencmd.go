@@ -52,6 +52,9 @@ but its tools run only in sessions in bypass mode.`,
 				return usagef(err)
 			}
 			fmt.Fprintln(g.env.stdout, token)
+			if err := g.env.unwritten(); err != nil { // nobody has it, so nobody may use it
+				return errors.Join(err, store.Revoke(args[0]))
+			}
 			return nil
 		},
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
@@ -97,8 +98,11 @@ func TestEmptyFlagValues(t *testing.T) {
 		{"call", "demo/plain", "--config", w.path("demo.json"), "--answers", ""},
 		{"call", "demo/plain", "--config", w.path("demo.json"), "--session", ""},
 		{"call", "demo/plain", "--config", w.path("demo.json"), "--args", ""},
+		{"call", "demo/plain", "--config", w.path("demo.json"), "--set", ""},
+		{"call", "demo/plain", "--config", w.path("demo.json"), "--set", "a=b", "--set="},
+		{"inspect", "demo", "--config", w.path("demo.json"), "--json", "--root="},
 	} {
-		if r := w.run(args...); r.code != exitUsage || r.stdout != "" || !strings.Contains(r.stderr, "its value is empty") {
+		if r := w.run(args...); r.code != exitUsage || r.stdout != "" && !strings.HasPrefix(r.stdout, `{"error"`) || !strings.Contains(r.stderr, "its value is empty") {
 			t.Errorf("%q: %+v", args, r)
 		}
 	}
@@ -172,6 +176,48 @@ func TestLostOutput(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = full, &errs
 		if err := cmd.Run(); cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(errs.String(), "no space") {
 			t.Errorf("%q: %v %s", args, err, errs.String())
+		}
+	}
+}
+
+// What would go on for ever ends when nobody gets what it tells, and a token that nobody got is none.
+func TestLostOutputOfWhatGoesOn(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	m := startMachines(t)
+	m.ask()
+	for _, args := range [][]string{
+		{"host", "--listen", "127.0.0.1:0", "--data", m.here.path("other")},
+		{"host", "token", "add", "unseen", "--data", m.here.path("other")},
+		append([]string{"pending", "--watch", "--json"}, m.remote...),
+		append([]string{"pending", "--watch"}, m.remote...),
+	} {
+		cmd := m.here.command(args...)
+		var errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = full, &errs
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if r := m.here.finish(cmd, &bytes.Buffer{}, &errs); r.code != exitFailed || !strings.Contains(r.stderr, "no space") {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	if r := m.here.run("host", "token", "list", "--json", "--data", m.here.path("other")); strings.TrimSpace(r.stdout) != "[]" {
+		t.Errorf("the token that nobody got: %s", r.stdout)
+	}
+}
+
+// The JSON of a call's error names the call, also where its flags are wrong.
+func TestUsageErrorNamesTheCall(t *testing.T) {
+	w := newWorld(t)
+	for _, args := range [][]string{{"--args", ""}, {"--decline", "--cancel"}, {"--permission-mode", "wat"}, {"--set", "garbage"}} {
+		r := w.run(append([]string{"call", "demo/plain", "--json", "--config", w.path("demo.json")}, args...)...)
+		e, _ := r.json(t)["error"].(map[string]any)
+		if r.code != exitUsage || e["code"] != "usage" || e["server"] != "demo" || e["tool"] != "plain" || w.calls() != 0 {
+			t.Errorf("%q: %+v", args, r)
 		}
 	}
 }

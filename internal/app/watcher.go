@@ -68,6 +68,9 @@ func (w *watcher) run(ctx context.Context) error {
 			err = w.sweep(ctx)
 		case err = <-ended:
 		}
+		if lost := w.g.env.unwritten(); lost != nil { // nobody reads what is told
+			return lost
+		}
 		switch {
 		case ctx.Err() != nil:
 			return &exitError{code: exitStopped, silent: true, err: context.Cause(ctx)}

@@ -73,7 +73,10 @@ func Parse(r io.Reader) ([]Step, error) {
 		words, err := split(text)
 		if err == nil && len(words) > 0 {
 			var s Step
-			if s, err = parseStep(words); err == nil {
+			if s, err = parseStep(words); err == nil && s.Verb == VerbSnapshot {
+				err = once(steps, s.Text)
+			}
+			if err == nil {
 				s.Line = n
 				steps = append(steps, s)
 			}
@@ -92,6 +95,16 @@ func Parse(r io.Reader) ([]Step, error) {
 		return nil, &ParseError{1, "the script is empty"}
 	}
 	return steps, nil
+}
+
+// once refuses a second frame of one name: they would have one file.
+func once(steps []Step, name string) error {
+	for _, s := range steps {
+		if s.Verb == VerbSnapshot && s.Text == name {
+			return fmt.Errorf("snapshot %s: line %d has that name already", name, s.Line)
+		}
+	}
+	return nil
 }
 
 // word is one word of a line; a quoted one is a text even where it looks like something else.
@@ -145,7 +158,10 @@ func parseStep(words []word) (Step, error) {
 	case VerbKey:
 		return parseKeys(s, args)
 	case VerbWaitForm:
-		return s, want(args, 0, "nothing after it")
+		if err := want(args, 0, "no word"); err != nil {
+			return s, fmt.Errorf("wait-form takes %w", err)
+		}
+		return s, nil
 	}
 	if err := want(args, 1, "one word or one quoted text"); err != nil {
 		if _, known := verbs[s.Verb]; !known {
