@@ -172,7 +172,7 @@ func TestLegTimeout(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			p := newPeer().handle("tools/call", func(r *preq) { r.silent() })
-			m := manage(t, kind, p, Options{}, func(c *config.Server) { c.Timeout = 50 * time.Millisecond })
+			m := manage(t, kind, p, Options{}, func(c *config.Server) { c.Timeout = time.Second })
 			_, err := callT(t, m, `{}`, Handlers{})
 			if e := wantCode(t, err, CodeTimeout); !e.Uncertain {
 				t.Fatal("a request was on the wire")

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"askback/forms"
@@ -367,7 +368,7 @@ func testParamsAreTheCallers(t *testing.T) {
 
 // TestThinkingIsFree: the time that a person takes counts against no leg (ML-12, HL-07).
 func TestThinkingIsFree(t *testing.T) {
-	t.Run("ML-12 HL-07", testThinkingIsFree)
+	t.Run("ML-12 HL-07", func(t *testing.T) { synctest.Test(t, testThinkingIsFree) })
 }
 
 func testThinkingIsFree(t *testing.T) {

@@ -127,6 +127,9 @@ func (h *childHost) Start(ctx context.Context, session, text string) (hostview.T
 		h.boom <- struct{}{}
 	case "ask":
 		h.ask()
+	case "hello":
+		h.tell(hostview.Projection{SessionID: "s1", Turn: turn("running")})
+		h.tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{{Key: "u1", Kind: hostview.RowUser, TurnID: "t1", Text: text}}})
 	}
 	return *turn("running"), nil
 }

@@ -18,7 +18,7 @@ func TestJourneyDeploy(t *testing.T) {
 	w := newWorld(t)
 	s := w.ready(true)
 	s.keys("ctrl+t").see("demo/deploy").keys("enter").see("arguments · deploy · demo")
-	s.pause().typing("build-42").see("> build-42").keys("ctrl+s").pause().see("s call").keys("s")
+	s.pause().typing("build-42").see("> build-42").keys("ctrl+s").see("s call").pause().keys("s")
 	s.see("deploy · demo · via rig", "! Never enter passwords, API keys, access tokens or payment data here.", "Choose the target of build-42")
 	s.pause().keys("down", "down", "enter").see("Confirm (required)").keys("down", "enter").see("nothing is sent yet")
 	s.pause().keys("s").see("demo · done", "Deployed build-42 to production.", "enter send")
@@ -61,7 +61,7 @@ func TestJourneyWizard(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	s := w.ready(true).send("/call demo/wizard")
-	s.see("First step").pause().keys("down", "enter").see("field 2 of 2").typing("carried").see("> carried").keys("ctrl+s").pause().keys("s")
+	s.see("First step").pause().keys("down", "enter").see("field 2 of 2").typing("carried").see("> carried").keys("ctrl+s").see("nothing is sent yet").pause().keys("s")
 	s.see("Second step", "carried", "last answer").pause().keys("ctrl+s").see("note: carried").pause().keys("s")
 	s.see("The wizard is done with carried.")
 	if w.called() != 1 || len(w.given()) != 2 {
@@ -91,7 +91,7 @@ func TestJourneyAnsweredElsewhere(t *testing.T) {
 	s := w.ready(true).send(`/call demo/deploy {"artifact":"one"}`)
 	s.see("Choose the target").pause().keys("down", "enter").see("Confirm (required)")
 	other := w.open(false).see("Choose the target of one")
-	other.pause().keys("ctrl+x").pause().see("y").keys("y")
+	other.pause().keys("ctrl+x").see("tell the server no?").pause().keys("y")
 	other.see("demo · failed")
 	s.see("Answered elsewhere: declined", "What you typed").pause().keys("esc").see("demo · failed", "answered elsewhere (declined)")
 	if got := w.given(); len(got) != 1 || got[0].Action != forms.ActionDecline {
@@ -105,7 +105,7 @@ func TestJourneyHostLostAndBack(t *testing.T) {
 	s := w.ready(true).send("/call demo/wizard")
 	s.see("First step").pause().keys("down", "enter").see("field 2 of 2").typing("draft").see("> draft")
 	s.line.cut(true)
-	s.see("reconnecting", "> draft").keys("ctrl+s").pause().keys("s")
+	s.see("reconnecting", "> draft").keys("ctrl+s").see("note: draft").pause().keys("s")
 	time.Sleep(50 * time.Millisecond)
 	if len(w.given()) != 0 {
 		t.Fatal("an answer went over a lost line")
@@ -191,7 +191,7 @@ func TestJourneySessions(t *testing.T) {
 	s.send("/new other").see("Nothing was said", "1 other session waits")
 	looking := w.open(false)
 	looking.see("ready").keys("\x07").see("sessions").typing("work").see("> ", "work").keys("enter")
-	looking.see("Choose the target of one").pause().keys("ctrl+x").pause().see("y").keys("y").see("demo · failed")
+	looking.see("Choose the target of one").pause().keys("ctrl+x").see("tell the server no?").pause().keys("y").see("demo · failed")
 	s.gone("other session waits").keys("\x07").see("sessions").typing("work").keys("enter")
 	s.see("Answered elsewhere: declined", "Environment: staging").pause().keys("esc").see("demo · failed")
 	if got := w.given(); len(got) != 1 {

@@ -1,6 +1,8 @@
 package acceptance
 
 import (
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -125,6 +127,7 @@ func ac09(t T) {
 			p.enter(call)
 			open(m, p)
 			in := m.asked(session)
+			before := len(m.relay.seen())
 			m.relay.cut(asProvider)
 			m.closedAs(in, protocol.ClosedProviderDisconnected)
 			p.see("the provider of the tool was lost", "Project name: ask")
@@ -132,6 +135,11 @@ func ac09(t T) {
 			p.ready()
 			p.press("\x1b")
 			p.see("servers 1/1")
+			waitFor(t, "the tools at the Host again", func() bool {
+				return slices.ContainsFunc(m.relay.seen()[before:], func(f frame) bool {
+					return f.role == asProvider && !f.up && strings.Contains(f.text, `"client.capability.replace"`) && strings.Contains(f.text, `"ok":true`)
+				})
+			})
 			p.enter("/call demo/plain {}") // the connection is back, and nothing else was called
 			p.see("hello")
 			m.clean(2, session)

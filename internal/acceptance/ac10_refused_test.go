@@ -3,6 +3,7 @@ package acceptance
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"askback/forms"
@@ -18,7 +19,7 @@ const timedOut = "timed out after provider acceptance"
 func refusedForms(t T) {
 	hand := func(t T) (*rig, *rawProvider, *play.Clock) {
 		clock := play.NewClock()
-		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock} }})
+		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{Clock: clock} }})
 		return r, r.rawProvide("hand-made"), clock
 	}
 	// expires wants a call that runs to run until its deadline, counted from the clock's last move.
@@ -38,7 +39,7 @@ func refusedForms(t T) {
 	}
 	t.Run("none_asked", func(t T) {
 		clock := play.NewClock()
-		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock} }})
+		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{Clock: clock} }})
 		s := peer.New(peer.Done)
 		release := s.Hold(1)
 		defer release()
@@ -50,7 +51,7 @@ func refusedForms(t T) {
 	// What the manager refuses reaches no Host; the same call fails, and nobody's timer has stopped.
 	t.Run("by_the_manager", func(t T) {
 		clock := play.NewClock()
-		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock} }})
+		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{Clock: clock} }})
 		bad := peer.New(peer.Round(`"s"`, `"k":{"method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"string"}}}`))
 		good := peer.New(peer.Done)
 		release := good.Hold(1)
@@ -156,7 +157,9 @@ func refusedForms(t T) {
 		r.clean(0, tn)
 	})
 	t.Run("progress", func(t T) {
-		r, p, clock := hand(t)
+		clock, arms := play.NewClock(), new(atomic.Int64)
+		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock, arms} }})
+		p := r.rawProvide("hand-made")
 		tn := r.call("/call hand/ask {}")
 		id := p.take()
 		clock.Move(deadline - 2*time.Second)
@@ -171,6 +174,9 @@ func refusedForms(t T) {
 		time.Sleep(20 * time.Millisecond)
 		tn.answer(in, forms.Decline())
 		p.expect("interaction_result")
+		if t.Fault() == nil { // started when it was accepted, committed and delivered: only then may time pass
+			waitFor(t, "the deadline after the delivery", func() bool { return arms.Load() >= 3 })
+		}
 		clock.Move(deadline - 2*time.Second)
 		p.progress(id, 3) // nor afterwards
 		time.Sleep(20 * time.Millisecond)

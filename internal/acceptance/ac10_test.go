@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,9 +13,18 @@ import (
 )
 
 // hostClock is a clock that stands still until it is moved, as the Host's.
-type hostClock struct{ *play.Clock }
+type hostClock struct {
+	*play.Clock
+	arms *atomic.Int64 // counts deadlines that were started, where it is not nil
+}
 
-func (c hostClock) AfterFunc(d time.Duration, f func()) host.Timer { return c.Clock.AfterFunc(d, f) }
+func (c hostClock) AfterFunc(d time.Duration, f func()) host.Timer {
+	t := c.Clock.AfterFunc(d, f)
+	if c.arms != nil && d == deadline {
+		c.arms.Add(1)
+	}
+	return t
+}
 
 const deadline = protocol.InvocationTimeout
 
@@ -27,7 +37,7 @@ func ac10(t T) {
 	// asked is a call that waits for a person; hold keeps the leg after the answer from ending.
 	asked := func(t T, o rigOptions, script ...string) (*rig, *play.Clock, *peer.Server, *turn, protocol.Interaction) {
 		clock := play.NewClock()
-		o.host = func(o *host.Options) { o.Clock = hostClock{clock} }
+		o.host = func(o *host.Options) { o.Clock = hostClock{Clock: clock} }
 		r := start(t, o)
 		s := peer.New(script...)
 		tn := r.call("/call " + r.addServer(s) + "/ask {}")
@@ -56,7 +66,7 @@ func ac10(t T) {
 		reached := make(chan struct{}, 1)
 		clock := play.NewClock()
 		r := start(t, rigOptions{host: func(o *host.Options) {
-			o.Clock = hostClock{clock}
+			o.Clock = hostClock{Clock: clock}
 			o.BeforeHandOver = func(string) { reached <- struct{}{}; <-held }
 		}})
 		defer close(held)
@@ -77,7 +87,8 @@ func ac10(t T) {
 	})
 	t.Run("hung_after_answer_expires", func(t T) {
 		clock := play.NewClock()
-		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock} }})
+		arms := new(atomic.Int64)
+		r := start(t, rigOptions{host: func(o *host.Options) { o.Clock = hostClock{clock, arms} }})
 		s := peer.New(round, peer.Done)
 		release := s.Hold(2)
 		defer release()
@@ -86,6 +97,9 @@ func ac10(t T) {
 		clock.Move(time.Hour)
 		tn.answer(in, accept("v", "x"))
 		s.Await(t, 2)
+		if t.Fault() == nil { // started when it was accepted, committed and delivered: only then may time pass
+			waitFor(t, "the deadline after the delivery", func() bool { return arms.Load() >= 3 })
+		}
 		clock.Move(deadline - time.Second)
 		time.Sleep(20 * time.Millisecond)
 		if n := r.host.Active(); n != 1 {

@@ -78,7 +78,7 @@ func ac16(t T) {
 		t.Run(name, func(t T) {
 			clock, end := play.NewClock(), make(chan struct{})
 			r := start(t, rigOptions{host: func(o *host.Options) {
-				o.Clock = hostClock{clock}
+				o.Clock = hostClock{Clock: clock}
 				o.Executor = impatient{end}
 			}})
 			s := &scene{r: r, clock: clock, end: end, p: r.rawProvide("hand-made")}

@@ -311,7 +311,7 @@ func (c *onceArmed) AfterFunc(d time.Duration, f func()) host.Timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if d == deadline && c.armed {
-		return hostClock{play.NewClock()}.AfterFunc(d, f) // of a clock that nobody moves
+		return hostClock{Clock: play.NewClock()}.AfterFunc(d, f) // of a clock that nobody moves
 	}
 	c.armed = c.armed || d == deadline
 	return c.Clock.AfterFunc(d, f)

@@ -114,7 +114,7 @@ func TestExitCodesOfOddServers(t *testing.T) {
 		w := newWorld(t)
 		s := peer.New(peer.Done)
 		defer s.Hold(1)()
-		w.write("peer.json", `{"mcpServers":{"peer":{"protocol":"modern","timeout":1000,"url":"`+s.Start(t)+`"}}}`)
+		w.write("peer.json", `{"mcpServers":{"peer":{"protocol":"modern","timeout":5000,"url":"`+s.Start(t)+`"}}}`)
 		r := w.run("--config", w.path("peer.json"), "call", "peer/ask", "--json")
 		if r.code != 7 || r.errorCode(t) != "timeout" || len(s.Calls()) != 1 {
 			t.Errorf("%+v", r)

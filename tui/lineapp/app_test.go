@@ -201,7 +201,7 @@ func (r *rig) tell(events ...hostview.Event) *rig {
 func (r *rig) see(texts ...string) *rig {
 	r.t.Helper()
 	for _, s := range texts {
-		for end := time.Now().Add(4 * time.Second); ; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 			r.mu.Lock()
 			i := bytes.Index(r.out.Bytes(), []byte(s))
 			if i >= 0 {
@@ -237,7 +237,7 @@ func (r *rig) begin(s string) *rig {
 	}
 	before := count()
 	r.line(s)
-	for end := time.Now().Add(4 * time.Second); count() == before; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); count() == before; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			r.t.Fatalf("%s starts nothing:\n%s", s, r.text())
 		}
@@ -448,19 +448,10 @@ func TestHostThatIsNotThere(t *testing.T) {
 func TestInterrupts(t *testing.T) {
 	t.Run("a Turn", func(t *testing.T) {
 		r := connected(t)
-		r.line("hello")
-		for !r.called("start hello") {
-			time.Sleep(time.Millisecond)
-		}
-		r.tell() // the Turn is known
-		for {
-			r.intr <- struct{}{}
-			if strings.Contains(r.text(), "stops the Turn") {
-				break
-			}
-			time.Sleep(time.Millisecond)
-			r.pass(3 * time.Second)
-		}
+		r.begin("hello").tell(hostview.Rows{SessionID: "s1", Rows: []hostview.Row{{Key: "n", Kind: hostview.RowNote, Text: "under way"}}})
+		r.see("| under way") // so the Turn, told before, is known
+		r.intr <- struct{}{}
+		r.see("stops the Turn")
 		r.pass(time.Second)
 		r.intr <- struct{}{}
 		r.see("Stopping the Turn.", "> ")
@@ -511,8 +502,9 @@ func TestForeignHost(t *testing.T) {
 	t.Run("permission", func(t *testing.T) {
 		r := foreign(t, "").see("> ")
 		turn := r.turn("waiting_for_user")
+		io.WriteString(r.in, "3") // a line is under way
 		r.tell(hostview.Projection{SessionID: "s1", Turn: &turn, Pending: []hostview.Interaction{{SessionID: "s1", ID: "i1", Kind: hostview.KindPermission, Prompt: "Run it?"}}})
-		r.see("permission", "| Run it?", "1. allow once").line("3").see("dropped").line("3").see("Review", "| Decision: deny").line("submit").see("The Host has the answer")
+		r.see("permission", "| Run it?", "1. allow once").line("").see("dropped").line("3").see("Review", "| Decision: deny").line("submit").see("The Host has the answer")
 		if got := r.given(); len(got) != 1 || got[0].Allow {
 			t.Errorf("answers: %v", r.given())
 		}
