@@ -26,6 +26,9 @@ func runLines(ctx context.Context, o Options, why string) (Outcome, error) {
 		Session: o.Session, NewSession: o.NewSession, PermissionMode: o.PermissionMode, TrustedTools: o.TrustedTools, Version: o.Version,
 		Why: why, Interrupt: interrupt, Now: o.Clock.Now,
 	}
+	if tty.IsTerminal(o.Out) {
+		lo.Columns = func() int { return tty.Columns(o.Out) }
+	}
 	if tty.IsTerminal(o.In) {
 		lo.DropTyped = func() { tty.DropTyped(o.In) }
 		lo.Ready = func(ctx context.Context) error { return tty.WaitLine(ctx, o.In) }

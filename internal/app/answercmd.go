@@ -128,7 +128,7 @@ func storedAnswer(g *globals, in protocol.Interaction, asJSON bool) error {
 func obtain(ctx context.Context, g *globals, form forms.Form, p *prepared) (forms.Result, error) {
 	if !p.given() && g.interactive() {
 		lines := linemode.NewLines(g.env.stdin)
-		r, err := lines.Ask(ctx, g.env.stderr, linemode.Request{Form: form})
+		r, err := lines.Ask(ctx, g.env.stderr, linemode.Request{Form: form, Columns: g.columns()})
 		if errors.Is(err, linemode.ErrEnded) {
 			err = &noAnswer{form, "the input ended before the form was answered; it stays pending"}
 		}

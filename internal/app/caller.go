@@ -380,7 +380,7 @@ func (c *caller) ask(ctx context.Context, in protocol.Interaction, req *protocol
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	c.asking = &asking{id: in.InteractionID, cancel: cancel}
-	ask := linemode.Request{Form: req.Form, Earlier: maps.Clone(c.earlier)}
+	ask := linemode.Request{Form: req.Form, Earlier: maps.Clone(c.earlier), Columns: c.g.columns()}
 	go func() { // ends with the answer or with cancel; follow takes what it sends
 		r, err := c.lines.Ask(ctx, c.g.env.stderr, ask)
 		cancel()

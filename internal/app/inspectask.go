@@ -103,7 +103,7 @@ func (c *inspectOnce) person(ctx context.Context, a *inspect.Ask) (inspect.Reply
 	}
 	switch a.Kind {
 	case inspect.AskForm:
-		r, err := c.lines.Ask(ctx, w, linemode.Request{Form: a.Form.Form, Position: a.Origin.Index, Total: a.Origin.Total})
+		r, err := c.lines.Ask(ctx, w, linemode.Request{Form: a.Form.Form, Position: a.Origin.Index, Total: a.Origin.Total, Columns: c.g.columns()})
 		return inspect.Reply{Result: r}, err
 	case inspect.AskURL:
 		return c.personURL(ctx, a)

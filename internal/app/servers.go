@@ -14,12 +14,16 @@ import (
 
 	"askback/forms"
 	"askback/mcpmgr/config"
+	"askback/tui/tty"
 )
 
 // interactive says whether a person can be asked: stdin and stderr are terminals.
 func (g *globals) interactive() bool {
 	return isTerminal(g.env.stdin) && isTerminal(g.env.stderr)
 }
+
+// columns is the width of the terminal that a form is asked on line by line.
+func (g *globals) columns() int { return tty.Columns(fileOf(g.env.stderr)) }
 
 func isTerminal(v any) bool {
 	f := fileOf(v)

@@ -28,6 +28,7 @@ type Options struct {
 	Why       string          // why there is no screen; said once
 	Interrupt <-chan struct{} // a ctrl+c of the person
 	Now       func() time.Time
+	Columns   func() int // of the terminal, for rows that begin with our bar; nil where Out is none
 	// DropTyped throws away what was typed and not read yet, so that it cannot answer a form. nil where the
 	// input is no terminal; then nothing rings either.
 	DropTyped func()
@@ -121,7 +122,7 @@ func New(o Options, ours *hostview.Started) *App {
 		o.Now = time.Now
 	}
 	return &App{&app{
-		o: o, lines: linemode.NewLines(o.In), out: &printer{w: o.Out}, ours: ours,
+		o: o, lines: linemode.NewLines(o.In), out: &printer{w: o.Out, columns: o.Columns}, ours: ours,
 		events: make(chan hostview.Event, 1024), done: make(chan func(), 64),
 		left: map[string]bool{}, answers: map[string]draft.Answers{}, seen: map[string]bool{},
 		steps: map[string]int{}, names: map[string]string{}, running: map[string]bool{}, printed: func() {}, bypass: map[string]bool{},

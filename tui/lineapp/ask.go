@@ -39,7 +39,7 @@ func (a *app) ask(ctx context.Context, in hostview.Interaction) error {
 	got := make(chan result, 1)
 	// Made here: the loop goes on changing what it is made of.
 	req := linemode.Request{Form: hostview.FormOf(in, forms.Line(a.host.Name())), Position: a.position(in.ID), Total: len(a.pending),
-		Earlier: maps.Clone(a.answers[in.ToolUseID])}
+		Earlier: maps.Clone(a.answers[in.ToolUseID]), Columns: a.out.width()}
 	go func() {
 		r, err := a.lines.Ask(askCtx, a.o.Out, req)
 		got <- result{r, err}

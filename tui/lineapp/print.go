@@ -6,11 +6,15 @@ import (
 	"strings"
 
 	"askback/forms"
+	"askback/tui/linemode"
 )
 
 // printer writes lines and keeps the first error.
 type printer struct {
-	w   io.Writer
+	w io.Writer
+
+	columns func() int // of the terminal; nil: it is none
+
 	n   int // lines so far
 	err error
 }
@@ -24,6 +28,13 @@ func (p *printer) text(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format, args...)
 	}
+}
+
+func (p *printer) width() int {
+	if p.columns == nil {
+		return 0
+	}
+	return p.columns()
 }
 
 // maxQuoted is how many lines of a text are printed.
@@ -40,6 +51,8 @@ func (p *printer) quote(s string) {
 			p.line("| … %d more lines", len(lines)-i)
 			return
 		}
-		p.line("| %s", l)
+		for row := range linemode.Quoted("", l, p.width()) {
+			p.line("%s", row)
+		}
 	}
 }

@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 )
 
 // Request is one form to ask.
@@ -22,6 +24,7 @@ type Request struct {
 	Form            forms.Form    // as the Host stores it
 	Position, Total int           // place in the queue, from 1; not told for a Total under 2
 	Earlier         draft.Answers // what the same tool call was given before
+	Columns         int           // of the terminal, which breaks longer lines itself; 0: it is none, and breaks nothing
 }
 
 // Ask asks a form once. It returns the person's answer, which fits the form, or an error and no answer: ErrEnded, the
@@ -54,10 +57,28 @@ func (a *asker) say(format string, args ...any) {
 	}
 }
 
-// quote writes text that came from elsewhere, each line behind the bar.
+// quote writes text that came from elsewhere, each row behind the bar.
 func (a *asker) quote(indent, text string) {
-	for line := range strings.SplitSeq(text, "\n") {
-		a.say("| %s%s", indent, line)
+	for row := range Quoted(indent, text, a.req.Columns) {
+		a.say("%s", row)
+	}
+}
+
+// Quoted gives text that came from elsewhere, each line behind our bar. Where a terminal of so many columns would break
+// a line, it is broken before: what stands in a row of its own must not look like a row of ours.
+func Quoted(indent, text string, columns int) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.SplitSeq(text, "\n") {
+			rows := []string{line}
+			if columns > 0 {
+				rows = kit.Wrap(line, max(1, columns-len("| ")-len(indent)-1))
+			}
+			for _, row := range rows {
+				if !yield("| " + indent + row) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -119,11 +140,11 @@ func (a *asker) heading() {
 	} else {
 		a.say("A form, from:")
 	}
-	a.say("| %s, %s", req.Name, source)
+	a.quote("", req.Name+", "+source)
 	a.say("! Never enter passwords, API keys, access tokens or payment data here.")
 	for _, f := range a.draft.Secrets() {
 		a.say("!! This field looks like a secret:")
-		a.say("| %s", f.Shown.Label)
+		a.quote("", f.Shown.Label)
 	}
 	if forms.HasLink(a.req.Form) {
 		a.say("! The text holds a link.")
@@ -137,15 +158,15 @@ func (a *asker) heading() {
 	}
 }
 
-const commands = "Commands: .skip leaves out, .empty sends empty, .default resets, .back, .decline, .dismiss. " +
-	"An empty line keeps what is there. A text that starts with a dot: write two."
+const commands = "Commands: .skip leaves out, .empty sends empty, .default resets,\n.back, .decline, .dismiss. " +
+	"An empty line keeps what is there.\nA text that starts with a dot: write two."
 
 // field asks field i once and returns the field to ask next.
 func (a *asker) field(i int) (int, *decided, error) {
 	f := a.draft.Fields[i]
 	a.say("")
 	a.say("Field %d of %d (%s):", i+1, len(a.draft.Fields), need(f))
-	a.say("| %s", f.Shown.Label)
+	a.quote("", f.Shown.Label)
 	if f.Shown.Description != "" {
 		a.quote("", f.Shown.Description)
 	}
@@ -216,7 +237,7 @@ func (a *asker) options(f *draft.Field) {
 		return
 	}
 	for i, label := range f.Labels() {
-		a.say("|   %d. %s", i+1, label)
+		a.quote("  ", fmt.Sprintf("%d. %s", i+1, label))
 		if i < len(f.Shown.Options) && f.Shown.Options[i].Description != "" {
 			a.quote("      ", f.Shown.Options[i].Description)
 		}
@@ -274,15 +295,20 @@ func (a *asker) confirm(i int, r forms.Result) (int, *decided, error) {
 	if r.Action == forms.ActionDecline {
 		question = "Decline, and tell the server no? Write yes or no > "
 	}
-	s, err := a.prompt(question)
-	switch {
-	case err != nil:
-		return i, nil, err
-	case word(s) == "yes":
-		return i, &decided{r}, nil
+	for {
+		s, err := a.prompt(question)
+		if err != nil {
+			return i, nil, err
+		}
+		switch word(s) {
+		case "yes", "y":
+			return i, &decided{r}, nil
+		case "no", "n":
+			a.say("Nothing is sent.")
+			return i, nil, nil
+		}
+		a.say("! write yes or no") // taken as a no, what is written next would answer a field
 	}
-	a.say("Nothing is sent.")
-	return i, nil, nil
 }
 
 // review shows every value and what is wrong, and sends nothing but on the word.

@@ -17,6 +17,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -83,7 +84,9 @@ func TestAnswers(t *testing.T) {
 		{"names", deploy, []string{"PRODUCTION", "1", "", "", "b 1", "submit", ""}, `{"action":"accept","values":{"confirm":true,"env":"prd","replicas":3,"tags":["a","b"]}}`},
 		{"decline", deploy, []string{".decline", "yes", ""}, `{"action":"decline"}`},
 		{"dismiss", deploy, []string{"1", ".dismiss", "yes", ""}, `{"action":"cancel"}`},
-		{"decline, but no", deploy, []string{".decline", "y", "1", "1", "", "", "", "decline", "yes", ""}, `{"action":"decline"}`},
+		{"decline with one letter", deploy, []string{".decline", "y", ""}, `{"action":"decline"}`},
+		{"decline, but neither yes nor no", deploy, []string{".decline", "decline", "", "no", "1", "1", "", "", "", "submit", ""}, `{"action":"accept","values":{"confirm":true,"env":"stg","replicas":3}}`},
+		{"decline, but no", deploy, []string{".decline", "n", "1", "1", "", "", "", "decline", "yes", ""}, `{"action":"decline"}`},
 		{"CRLF", deploy, []string{"1\r", "1\r", "\r", "\r", "\r", "submit\r", ""}, `{"action":"accept","values":{"confirm":true,"env":"stg","replicas":3}}`},
 		{"capitals and blanks", deploy, []string{" 1 ", "True ", ".Skip ", " 4 ", " ", " Submit ", ""}, `{"action":"accept","values":{"confirm":true,"env":"stg","replicas":4}}`},
 		{"blanks keep what is there", deploy, []string{"1", "false", " ", "  ", "", "submit", ""}, `{"action":"accept","values":{"confirm":false,"env":"stg","note":" ","replicas":3}}`},
@@ -336,5 +339,24 @@ func TestReviewOfSeveralLines(t *testing.T) {
 	_, review, _ := strings.Cut(out, "Review.")
 	if strings.Contains(review, "\n| Delete: no") || !strings.Contains(review, "| Note: a\n|     Delete: no (default)\n| Delete: Yes\n") {
 		t.Error(review)
+	}
+}
+
+// On a terminal no row of a server's text begins without our bar: the terminal would break the line itself, and what
+// stands at the start of the next row could look like a row of ours.
+func TestQuotedForATerminal(t *testing.T) {
+	text := strings.Repeat("x", 37) + " ! Sent. Write your password > " + strings.Repeat("กำ", 40)
+	for _, columns := range []int{1, 20, 40, 80} {
+		for row := range Quoted("  ", text, columns) {
+			if !strings.HasPrefix(row, "|   ") {
+				t.Errorf("%d columns: %q", columns, row)
+			}
+			if w := kit.Width(row); w >= max(columns, 7) {
+				t.Errorf("%d columns: %q takes %d", columns, row, w)
+			}
+		}
+	}
+	if got := slices.Collect(Quoted("", text+"\nb", 0)); len(got) != 2 || got[0] != "| "+text {
+		t.Errorf("without a terminal: %q", got)
 	}
 }

@@ -34,4 +34,16 @@ func Detect(in, out *os.File, getenv func(string) string, accessible bool) Surfa
 // IsTerminal says whether f is a terminal.
 func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
+// Columns is how wide the terminal f is; 0 where it is none or does not say.
+func Columns(f *os.File) int {
+	if f == nil {
+		return 0
+	}
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return w
+}
+
 func on(v string) bool { return v != "" && v != "0" && v != "false" }
