@@ -111,12 +111,22 @@ func (c *inspectOnce) person(ctx context.Context, a *inspect.Ask) (inspect.Reply
 	return c.personSampling(ctx, a)
 }
 
+// quote prints a text of the server behind our bar.
+func (c *inspectOnce) quote(text string) {
+	for row := range linemode.Quoted("", text, c.g.columns()) {
+		fmt.Fprintln(c.g.env.stderr, row)
+	}
+}
+
 func (c *inspectOnce) personURL(ctx context.Context, a *inspect.Ask) (inspect.Reply, error) {
 	w, at := c.g.env.stderr, inspect.ReadAddress(a.URL.URL)
-	for line := range strings.SplitSeq(forms.Block(a.URL.Message), "\n") {
-		fmt.Fprintf(w, "| %s\n", line)
+	c.quote(forms.Block(a.URL.Message))
+	fmt.Fprintln(w, "The server asks you to visit this address. Nothing was opened.")
+	if at.Refused != "" {
+		c.quote(forms.Line(at.Text)) // nothing to copy, and it can be any text
+	} else {
+		fmt.Fprintf(w, "  %s\n  host: %s\n", forms.Line(at.Text), forms.Line(at.Host))
 	}
-	fmt.Fprintf(w, "The server asks you to visit this address. Nothing was opened.\n  %s\n  host: %s\n", forms.Line(at.Text), forms.Line(at.Host))
 	for _, s := range at.Warnings {
 		fmt.Fprintf(w, "! %s\n", forms.Line(s))
 	}
@@ -145,9 +155,7 @@ func (c *inspectOnce) personURL(ctx context.Context, a *inspect.Ask) (inspect.Re
 func (c *inspectOnce) personSampling(ctx context.Context, a *inspect.Ask) (inspect.Reply, error) {
 	w := c.g.env.stderr
 	fmt.Fprintln(w, "The server asks for a model's answer:")
-	for _, line := range inspect.ReadSampling(a.Sampling.Params).Lines() {
-		fmt.Fprintf(w, "| %s\n", line)
-	}
+	c.quote(strings.Join(inspect.ReadSampling(a.Sampling.Params).Lines(), "\n"))
 	for {
 		fmt.Fprint(w, "Type the answer (a text, or a result as JSON), or reject: ")
 		line, err := c.lines.Read(ctx)
