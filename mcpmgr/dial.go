@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"askback/mcpmgr/config"
@@ -83,14 +84,22 @@ func (v *server) spawn(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// noise is what the log says of a line that is no message. One that looks like JSON may be a
-// message gone wrong, with a requestState in it, so only its size is told.
+// noise is what the log says of a line that is no message. One with JSON in it, or with a piece of JSON that was set on
+// several lines, may be a message gone wrong, with a requestState in it, so only its size is told.
 func (v *server) noise(line []byte) string {
-	if t := bytes.TrimSpace(line); len(t) > 0 && (t[0] == '{' || t[0] == '[') {
-		return fmt.Sprintf("(%d bytes that look like JSON)", len(t))
+	t := bytes.TrimSpace(line)
+	if at := pieceOfJSON.FindIndex(t); at != nil {
+		before := t[:max(0, bytes.IndexAny(t, `{["`))] // such as what a logger puts before a reply
+		if len(before) > 60 || at[0] < len(before) || t[len(before)] == '"' {
+			before = nil
+		}
+		return fmt.Sprintf("%s(%d bytes that look like JSON)", v.recent.text(string(before)), len(t)-len(before))
 	}
 	return clipText(v.recent.text(string(line[:min(len(line), stderrScan)])), 200)
 }
+
+// pieceOfJSON finds a line that begins as JSON does, or holds a string beside JSON's punctuation, or the word itself.
+var pieceOfJSON = regexp.MustCompile(`(?i)^[{}\[\]"]|"\s*[:,}\]]|[:,{\[]\s*"|request[_-]?state`)
 
 // readCloser reads lines and closes the child.
 type readCloser struct {

@@ -1,6 +1,7 @@
 package mcpmgr
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,13 +30,33 @@ func (m *Manager) List(ctx context.Context, server, method string) ([]json.RawMe
 	if err != nil {
 		return nil, m.plainError(ctx, s, method, err)
 	}
+	for i := range items {
+		items[i] = s.recent.json(items[i])
+	}
 	return items, nil
 }
 
-// plainError turns the failure of a request that is no call into a *ToolCallError.
+// plainError turns the failure of a request that is no call into a *ToolCallError. It may quote the server, who knows
+// the states of the calls beside it.
 func (m *Manager) plainError(ctx context.Context, s *session, name string, err error) error {
-	c := &call{m: m, s: s, name: name, states: &states{}}
+	c := &call{m: m, s: s, name: name, states: s.recent.together()}
 	return c.finishError(c.legError(ctx, err))
+}
+
+// together is what is known of all calls that run or ended lately.
+func (r *recentStates) together() *states {
+	r.mu.Lock()
+	all := slices.Clone(r.past)
+	for s := range r.active {
+		all = append(all, s)
+	}
+	r.mu.Unlock()
+	out := &states{}
+	for _, s := range all {
+		out.pats = append(out.pats, s.patterns()...)
+	}
+	slices.SortStableFunc(out.pats, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
+	return out
 }
 
 // GetPrompt gets a prompt over the same driver as CallTool. arguments is a JSON object, or nil.
@@ -68,8 +89,8 @@ func (m *Manager) drive(ctx context.Context, server, method, name string, params
 	return c.run(ctx, s.ctx)
 }
 
-// Request sends one request of any other kind and returns its result, verbatim: completion/complete,
-// ping, and what a script asks for by name. params is a JSON object, or nil. The methods with
+// Request sends one request of any other kind and returns its result, verbatim but for a requestState, which no such
+// result has: completion/complete, ping, and what a script asks for by name. params is a JSON object, or nil. The methods with
 // rounds have calls of their own.
 func (m *Manager) Request(ctx context.Context, server, method string, params json.RawMessage) (json.RawMessage, error) {
 	switch method {
@@ -94,7 +115,7 @@ func (m *Manager) Request(ctx context.Context, server, method string, params jso
 	if err != nil {
 		return nil, m.plainError(ctx, s, method, err)
 	}
-	return raw, nil
+	return s.recent.json(HideState(raw)), nil
 }
 
 // SetLogLevel asks for log messages of at least this level ("" for none): with every later

@@ -90,9 +90,12 @@ func (s *session) readLog(params json.RawMessage) LogMessage {
 		m.Level, _ = stringValue(v)
 	}
 	if v, ok := find(ms, "logger"); ok {
-		m.Logger, _ = stringValue(v)
+		text, _ := stringValue(v)
+		m.Logger = s.recent.text(text)
 	}
-	m.Data, _ = find(ms, "data")
+	if v, ok := find(ms, "data"); ok {
+		m.Data = hideStates(v).raw
+	}
 	return m
 }
 
@@ -109,7 +112,7 @@ func (s *session) event(e Event) {
 	if s.opt.Inspect == nil || s.opt.Inspect.Event == nil {
 		return
 	}
-	e.Time, e.Server = time.Now(), s.server
+	e.Time, e.Server, e.URI = time.Now(), s.server, s.recent.text(e.URI)
 	s.opt.Inspect.Event(e)
 }
 
@@ -130,50 +133,4 @@ func (s *session) uninvited(ctx context.Context, from *request, method string, p
 	}
 	s.log.Warn("a request of the server's own was refused", "server", s.server, "method", clipText(method, 100))
 	return nil, -32601, "this client answers no requests of this kind", true
-}
-
-// tap builds the protocol view's event of one message.
-func (s *session) tap(dir Direction, req *request, id, method string, response bool, params, result, errRaw json.RawMessage) {
-	e := TapEvent{Time: time.Now(), Server: s.server, Generation: s.gen, Direction: dir, ID: id, Method: method, Response: response, StateBytes: -1}
-	var st *states
-	if req != nil {
-		e.Call, e.Leg, st = req.call, req.leg, req.states
-		e.Echoed = dir == Sent && req.echoed
-	}
-	var b, full builder
-	b.add("jsonrpc", []byte(`"2.0"`))
-	full.add("jsonrpc", []byte(`"2.0"`))
-	put := func(key string, val json.RawMessage, shown json.RawMessage) {
-		if val != nil {
-			full.add(key, val)
-			b.add(key, shown)
-		}
-	}
-	if id != "" {
-		put("id", json.RawMessage(id), json.RawMessage(id))
-	}
-	if !response {
-		put("method", quoteString(method), quoteString(method))
-	}
-	for _, part := range []struct {
-		key string
-		val json.RawMessage
-	}{{"params", params}, {"result", result}} {
-		if part.val == nil {
-			continue
-		}
-		shown, size := hideState(part.val)
-		if size >= 0 {
-			e.StateBytes = size
-			if part.key == "result" {
-				if tok, ok := lookup(part.val, "requestState"); ok {
-					st.add(tok) // reflected in this very message, too
-				}
-			}
-		}
-		put(part.key, part.val, s.recent.json(st.json(shown)))
-	}
-	put("error", errRaw, s.recent.json(st.json(errRaw)))
-	e.Raw, e.Size = b.bytes(), len(full.bytes())
-	s.opt.Tap(e)
 }

@@ -251,6 +251,147 @@ func TestTap(t *testing.T) {
 	}
 }
 
+// TestHideStates: whatever a server makes of a requestState, its text is not in what is left of the message, and what is
+// none stays as it was, byte for byte.
+func TestHideStates(t *testing.T) {
+	deepest := strings.Repeat(`{"properties":{"requestState":`, 400) + "{}" + strings.Repeat("}}", 400)
+	for name, c := range map[string]struct {
+		in, want string
+		size     int
+	}{
+		"as it should be":         {`{"resultType":"input_required", "requestState":"SECRET"}`, `{"resultType":"input_required", "requestState":"[6 bytes]"}`, 6},
+		"twice":                   {`{"requestState":"SECRET","requestState":"SECRET2"}`, `{"requestState":"[6 bytes]","requestState":"[7 bytes]"}`, 7},
+		"beside a key twice":      {`{"x":1,"requestState":"SECRET","x":2}`, `{"x":1,"requestState":"[6 bytes]","x":2}`, 6},
+		"key escaped":             {`{"request\u0053tate":"SECRET"}`, `{"request\u0053tate":"[6 bytes]"}`, 6},
+		"key of another case":     {`{"requeststate":"SECRET","REQUEST_STATE" : "SECRET"}`, `{"requeststate":"[6 bytes]","REQUEST_STATE" : "[6 bytes]"}`, -1},
+		"an object":               {`{"requestState":{"a":["SECRET"]}}`, `{"requestState":"[16 bytes]"}`, 16},
+		"a list":                  {`{"requestState":["SECRET"],"x":1}`, `{"requestState":"[10 bytes]","x":1}`, 10},
+		"a number":                {`{"requestState":1234567890123456789}`, `{"requestState":"[19 bytes]"}`, 19},
+		"deeper":                  {`{"_meta":{"requestState":"SECRET"},"l":[{"requestState":{"a":"SECRET"}}]}`, `{"_meta":{"requestState":"[6 bytes]"},"l":[{"requestState":"[14 bytes]"}]}`, -1},
+		"in a state":              {`{"requestState":{"requestState":"SECRET"},"y":0}`, `{"requestState":"[25 bytes]","y":0}`, 25},
+		"partial":                 {`{"requestState":"SECRET"`, `"[24 bytes, malformed]"`, -1},
+		"no JSON":                 {`requestState: SECRET`, `"[20 bytes, malformed]"`, -1},
+		"a property of a schema":  {`{"properties":{"requestState":{"type":"string"}}}`, `{"properties":{"requestState":{"type":"string"}}}`, -1},
+		"under properties, text":  {`{"properties":{"requestState":"SECRET"}}`, `{"properties":{"requestState":"[6 bytes]"}}`, -1},
+		"in a list of properties": {`{"properties":[{"requestState":{"a":"SECRET"}}]}`, `{"properties":[{"requestState":"[14 bytes]"}]}`, -1},
+		"the word as a value":     {`{"required":["requestState"],"a":"requestState"}`, `{"required":["requestState"],"a":"requestState"}`, -1},
+		"schemas in schemas":      {deepest, deepest, -1},
+		"a list of messages":      {`[{"requestState":"SECRET"}]`, `[{"requestState":"[6 bytes]"}]`, -1},
+		"a text":                  {`"requestState"`, `"requestState"`, -1},
+	} {
+		if h := hideStates(json.RawMessage(c.in)); string(h.raw) != c.want || h.size != c.size {
+			t.Errorf("%s: %s became %s of size %d, want %s of %d", name, c.in, h.raw, h.size, c.want, c.size)
+		}
+	}
+}
+
+// TestMalformedStates: the protocol view, the errors and the log hold no state of a message that the driver refuses, and
+// none that stands where it reads none.
+func TestMalformedStates(t *testing.T) {
+	const a, b = "SECRETSTATE-A0123456789", "SECRETSTATE-B0123456789"
+	for name, c := range map[string]struct {
+		answer func(r *preq)
+		code   Code
+	}{
+		"twice": {func(r *preq) {
+			r.result(`{"resultType":"input_required","requestState":"` + a + `","requestState":"` + b + `","x":"it was ` + a + `"}`)
+		}, CodeProtocolError},
+		"an object":  {func(r *preq) { r.result(`{"resultType":"input_required","requestState":{"a":"` + a + `"}}`) }, CodeProtocolError},
+		"wrong case": {func(r *preq) { r.result(`{"resultType":"input_required","requeststate":"` + a + `"}`) }, CodeProtocolError},
+		"escaped": {func(r *preq) {
+			r.result(`{"resultType":"input_required","request\u0053tate":"` + a + `","inputRequests":1}`)
+		}, CodeProtocolError},
+		"in an error": {func(r *preq) { r.failData(-32000, "no", `{"requestState":"`+a+`"}`) }, CodeServerError},
+		"in a notification": {func(r *preq) {
+			r.notify("notifications/message", `{"level":"info","data":{"requestState":"`+a+`"}}`)
+			r.fail(-32000, "no")
+		}, CodeServerError},
+	} {
+		for _, kind := range kinds {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				p := newPeer().handle("tools/call", c.answer)
+				var log syncBuffer
+				var mu sync.Mutex
+				said := ""
+				event := func(e Event) { mu.Lock(); defer mu.Unlock(); said += string(e.Log.Data) + "\n" }
+				m := manage(t, kind, p, Options{Inspect: &Inspect{Event: event}, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+					Tap: func(e TapEvent) { mu.Lock(); defer mu.Unlock(); said += string(e.Raw) + "\n" }})
+				h := accept(yes)
+				h.Log = func(l LogMessage) { mu.Lock(); defer mu.Unlock(); said += string(l.Data) + l.Logger + "\n" }
+				_, err := callT(t, m, `{}`, h)
+				e := wantCode(t, err, c.code)
+				mu.Lock()
+				defer mu.Unlock()
+				if all := said + log.String() + e.Message; strings.Contains(all, "SECRET") || kind != "json" && !strings.Contains(said, "bytes]") {
+					t.Errorf("%.3000s", all)
+				}
+			})
+		}
+	}
+}
+
+// TestNoise: of a line that may be a piece of a message the size is told, of any other its text.
+func TestNoise(t *testing.T) {
+	for in, want := range map[string]string{
+		"Server started on stdio":                  "Server started on stdio",
+		"listening on [::1]:80 {fast}":             "listening on [::1]:80 {fast}",
+		`it says "hello" to you`:                   `it says "hello" to you`,
+		`{"requestState":"SECRET"`:                 "(24 bytes that look like JSON)",
+		`  "requestState": "SECRET"`:               "(24 bytes that look like JSON)",
+		`"SECRET"`:                                 "(8 bytes that look like JSON)",
+		`SECRET"},`:                                "(9 bytes that look like JSON)",
+		`SECRET","x":1}`:                           "(14 bytes that look like JSON)",
+		`INFO reply: {"id":1,"requestState":"S"}`:  "INFO reply: (27 bytes that look like JSON)",
+		`INFO reply: {"request\u0053tate": "S"}`:   "INFO reply: (26 bytes that look like JSON)",
+		`DEBUG requestState=SECRET`:                "(25 bytes that look like JSON)",
+		`DEBUG request_state=SECRET {"x":1}`:       "(34 bytes that look like JSON)",
+		`{'requestState': 'SECRET'}`:               "(26 bytes that look like JSON)",
+		`result{requestState:'SECRET', "a" : "b"}`: "result(34 bytes that look like JSON)",
+	} {
+		if got := (&server{}).noise([]byte(in)); got != want {
+			t.Errorf("%s is told as %s, want %s", in, got, want)
+		}
+	}
+}
+
+// TestStateBesideCalls: what is no call shows no state either: not one that its result holds, and none of a call that
+// runs meanwhile, in results, errors and lists.
+func TestStateBesideCalls(t *testing.T) {
+	const state = "SECRETSTATE-0123456789"
+	for _, kind := range kinds {
+		p := newPeer().handle("tools/call", askOnce(`{"k":`+yesForm+`}`, `"`+state+`"`))
+		p.handle("odd/state", func(r *preq) {
+			r.result(`{"x":1, "requestState":"` + state + `","request_state":"short","requestState":"` + state + `"}`)
+		})
+		p.handle("odd/single", func(r *preq) { r.result(`{"x":1, "requestState":"short","y":"` + state + `"}`) })
+		p.handle("odd/error", func(r *preq) { r.fail(-32000, strings.Repeat("x", 4090)+state) })
+		p.handle("prompts/list", func(r *preq) { r.result(`{"prompts":[{"name":"` + state + `"}]}`) })
+		m := manage(t, kind, p, Options{Inspect: &Inspect{}})
+		h := accept(yes)
+		form := h.Form
+		h.Form = func(ctx context.Context, q FormRequest) (forms.Result, error) {
+			raw, err := m.Request(ctx, "s", "odd/single", nil)
+			if err != nil || string(raw) != `{"x":1,"requestState":"[5 bytes]","y":"[redacted]"}` {
+				t.Errorf("%s: %s %v", kind, raw, err)
+			}
+			raw, err = m.Request(ctx, "s", "odd/state", nil)
+			if err == nil || strings.Contains(string(raw)+err.Error(), "SECRET") {
+				t.Errorf("%s: %s %v", kind, raw, err)
+			}
+			if _, err = m.Request(ctx, "s", "odd/error", nil); err == nil || strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%s: %v", kind, err)
+			}
+			if l, err := m.List(ctx, "s", "prompts/list"); err != nil || len(l) != 1 || string(l[0]) != `{"name":"[redacted]"}` {
+				t.Errorf("%s: %s %v", kind, l, err)
+			}
+			return form(ctx, q)
+		}
+		if _, err := callT(t, m, `{}`, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // FuzzState: any string token that a server uses as its state comes back byte for byte, and is
 // nowhere to be seen.
 func FuzzState(f *testing.F) {
@@ -299,8 +440,8 @@ func FuzzState(f *testing.F) {
 		if len(text) < minReflected && len(inner) < minReflected && !bytes.Equal(out, body) {
 			t.Fatal("a short state was looked for")
 		}
-		if hidden, size := hideState(inputStateBody(token)); size != stateSize(token) || len(text) > 4 && bytes.Contains(hidden, token) {
-			t.Fatalf("%s", hidden)
+		if h := hideStates(inputStateBody(token)); h.size != stateSize(token) || len(text) > 4 && bytes.Contains(h.raw, token) {
+			t.Fatalf("%s", h.raw)
 		}
 	})
 }

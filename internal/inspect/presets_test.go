@@ -494,3 +494,17 @@ func TestExportHidesAnswers(t *testing.T) {
 		})
 	}
 }
+
+// A result that holds a requestState, which none does, is given without its text, however short.
+func TestNoStateInAResult(t *testing.T) {
+	bubble(t, func() *peer.Server {
+		return peer.Scripted(map[string]peer.Reply{"tools/call": func(peer.Message, func(string)) string {
+			return `{"content":[{"type":"text","text":"done"}],"requestState":"short","structuredContent":{"requestState":"the tool's"}}`
+		}})
+	}, nil, func(r *rig) {
+		run := r.call("tools/call", "t", `{}`)
+		if got := string(r.ended(run).Result.Raw); strings.Contains(got, "short") || !strings.Contains(got, `"[5 bytes]"`) || !strings.Contains(got, "the tool's") {
+			t.Error(got)
+		}
+	})
+}

@@ -89,6 +89,7 @@ func (i *Inspector) run(ctx context.Context, r *running, q Request) (*mcpmgr.Res
 	defer r.free()
 	res, err := s.call(ctx, q, i.handlers(s, r.id))
 	if err == nil {
+		res.Raw = mcpmgr.HideState(res.Raw)
 		return res, nil
 	}
 	e, ok := errors.AsType[*mcpmgr.ToolCallError](err)
