@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"askback/mcpmgr"
 )
@@ -273,6 +274,7 @@ func TestHostileNesting(t *testing.T) {
 		"objects": nest(`{"a":`, `"`+long+`"`, "}"),
 		"values":  nest("[", strings.Repeat("0,", size/2)+"0", "]"),
 		"blocks":  `[` + strings.Repeat(nest("[", strings.Repeat("0,", 4000)+"0", "]")+",", size>>13) + `0]`,
+		"escapes": `"` + strings.Repeat(`\\\\u00fc`, size>>3) + `"`,
 		"results": `[` + nest(`{"type":"tool_result","content":[`, `{"type":"text","text":"`+long+`"}`, "]}") + `]`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -313,6 +315,71 @@ func TestReplaceTexts(t *testing.T) {
 			t.Errorf("%s became %s, want %s", in, got, want)
 		}
 	}
+}
+
+// An answer is found however the server's writer of JSON escapes it, in JSON within a text, and in JSON within that.
+func TestReplaceEscapedTexts(t *testing.T) {
+	given := []string{"<Zoë & \"Søn\"/😀>\n\\end", "naïve path", "über", "12345"}
+	spelt := map[string]func(string) string{
+		"Go":     func(s string) string { raw, _ := json.Marshal(s); return string(raw) },
+		"plain":  func(s string) string { return string(quoted(s)) },
+		"Python": func(s string) string { return ascii(s, `\u%04x`, false) },
+		"PHP":    func(s string) string { return ascii(s, `\u%04x`, true) },
+		"C#":     func(s string) string { return ascii(s, `\u%04X`, true) },
+	}
+	for first, one := range spelt {
+		for second, two := range spelt {
+			for _, g := range given {
+				inner := `{"a":` + one(g) + `,"b":["x` + strings.Trim(one(g), `"`) + `y"]}`
+				once, twice := two(inner), two(`{"t":`+one(inner)+`}`)
+				for _, raw := range []string{one(g), once, twice} {
+					got := string(replaceTexts(json.RawMessage(raw), given))
+					if !json.Valid([]byte(got)) || !strings.Contains(got, redacted) {
+						t.Errorf("%s in %s: %s became %s", first, second, raw, got)
+					}
+					for _, part := range []string{"Zo", "Søn", "end", "path", "ber", "12345"} {
+						if strings.Contains(got, part) {
+							t.Errorf("%s in %s: %q is left of %s: %s", first, second, part, raw, got)
+						}
+					}
+				}
+			}
+		}
+	}
+	for in, want := range map[string]string{
+		`"https://x/?q=na%C3%AFve%20path&r=1%202"`: `"https://x/?q=[redacted]&r=1%202"`,
+		`"q=na%c3%afve+path+x"`:                    `"q=[redacted]+x"`,
+		`"100% of \\u00fcber, \\x \\u12 \\"`:       `"100% of [redacted], \\x \\u12 \\"`,
+		`"\\ud83d \\ude00 \\\\u00FCber"`:           `"\\ud83d \\ude00 [redacted]"`,
+		`"über12345über"`:                          `"[redacted][redacted][redacted]"`,
+	} {
+		if got := string(replaceTexts(json.RawMessage(in), given)); got != want {
+			t.Errorf("%s became %s, want %s", in, got, want)
+		}
+	}
+	if got := string(replaceTexts(json.RawMessage(`"one two three"`), []string{"two three", "one two"})); got != `"[redacted]"` {
+		t.Errorf("texts that overlap: %s", got)
+	}
+}
+
+// ascii writes a JSON string as writers do that leave no other letter in it.
+func ascii(s, format string, slash bool) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\' || slash && r == '/':
+			b.WriteString(`\` + string(r))
+		case r < ' ' && r != '\n' || r > '~' || slash && strings.ContainsRune("<>&", r):
+			for _, u := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, format, u)
+			}
+		case r == '\n':
+			b.WriteString(`\n`)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return `"` + b.String() + `"`
 }
 
 func FuzzRedact(f *testing.F) {

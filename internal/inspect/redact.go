@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 const (
@@ -215,17 +218,132 @@ func stringLen(b []byte) int {
 	return len(b)
 }
 
+// replaceInString replaces the given texts within a JSON string: as they are, as they stand in an address, and as they
+// stand in JSON within the string, or in JSON within that, however it is escaped.
 func replaceInString(raw json.RawMessage, given []string) json.RawMessage {
 	s := text(raw)
-	t := s
-	for _, g := range given {
-		t = strings.ReplaceAll(t, g, redacted)
-		if esc := string(quoted(g)); len(esc) > len(g)+2 { // JSON within a text
-			t = strings.ReplaceAll(t, esc[1:len(esc)-1], redacted)
-		}
+	t := replaceIn(reading{text: s}, s, given)
+	if strings.ContainsAny(t, "%+") {
+		t = replaceIn(read(t, percent), t, given)
+	}
+	if strings.Contains(t, `\`) {
+		t = replaceIn(read(t, escape), t, given)
+	}
+	if strings.Contains(t, `\\`) || strings.Contains(t, `\u005`) { // an escaped backslash
+		t = replaceIn(read(t, escape).again(escape), t, given)
 	}
 	if t == s {
 		return raw
 	}
 	return quoted(t)
+}
+
+// reading is what an escaped text stands for, and where in it each byte of that comes from.
+type reading struct {
+	text string
+	from []int // nil: the bytes are the text's own; else one more than there are bytes
+}
+
+// unit reads the first letter of a text, escaped or not: what it stands for, and its length as it is written.
+type unit func(s string) (letter string, n int)
+
+func read(s string, f unit) reading { return reading{text: s}.again(f) }
+
+// again reads what was read once more.
+func (r reading) again(f unit) reading {
+	var b strings.Builder
+	b.Grow(len(r.text))
+	from := make([]int, 0, len(r.text)+1)
+	for at := 0; at < len(r.text); {
+		letter, n := f(r.text[at:])
+		for range len(letter) {
+			from = append(from, r.origin(at))
+		}
+		b.WriteString(letter)
+		at += n
+	}
+	return reading{b.String(), append(from, r.origin(len(r.text)))}
+}
+
+func (r reading) origin(at int) int {
+	if r.from == nil {
+		return at
+	}
+	return r.from[at]
+}
+
+// replaceIn replaces in s what is read as one of the given texts; of two that begin alike the one that is given first.
+func replaceIn(r reading, s string, given []string) string {
+	type span struct{ from, to int }
+	var spans []span
+	for _, g := range given {
+		for at := 0; g != ""; {
+			i := strings.Index(r.text[at:], g)
+			if i < 0 {
+				break
+			}
+			at += i + len(g)
+			spans = append(spans, span{r.origin(at - len(g)), r.origin(at)})
+		}
+	}
+	if spans == nil {
+		return s
+	}
+	slices.SortStableFunc(spans, func(a, b span) int { return a.from - b.from })
+	var b strings.Builder
+	done := 0
+	for _, x := range spans {
+		if x.from >= done {
+			b.WriteString(s[done:x.from] + redacted)
+		}
+		done = max(done, x.to) // what overlaps goes with the one before it
+	}
+	return b.String() + s[done:]
+}
+
+// percent reads a letter of an address, where a blank may be a plus.
+func percent(s string) (string, int) {
+	switch {
+	case s[0] == '+':
+		return " ", 1
+	case s[0] == '%' && len(s) >= 3:
+		if n, err := strconv.ParseUint(s[1:3], 16, 8); err == nil {
+			return string([]byte{byte(n)}), 3
+		}
+	}
+	return s[:1], 1
+}
+
+// escape reads a letter of a JSON string: as it is, or as any of the escapes that writers of JSON choose.
+func escape(s string) (string, int) {
+	if s[0] != '\\' || len(s) < 2 {
+		return s[:1], 1
+	}
+	switch s[1] {
+	case '"', '\\', '/':
+		return s[1:2], 2
+	case 'b', 'f', 'n', 'r', 't':
+		return string("\b\f\n\r\t"[strings.IndexByte("bfnrt", s[1])]), 2
+	case 'u':
+		r, ok := hexRune(s)
+		if !ok {
+			break
+		}
+		if low, ok := hexRune(s[6:]); ok && utf16.IsSurrogate(r) {
+			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+				return string(pair), 12
+			}
+		}
+		return string(r), 6
+	}
+	return s[:1], 1
+}
+
+// hexRune reads \uXXXX.
+func hexRune(s string) (rune, bool) {
+	if len(s) < 6 || s[:2] != `\u` {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(s[2:6], 16, 16)
+	return rune(n), err == nil
 }
