@@ -14,6 +14,7 @@ type builder struct {
 	known   map[string]bool // of ignored
 	hint    string
 	dropped string // why the default is not used
+	changed changes
 	errs    SchemaErrors
 	choices string // the keyword that lists the choices
 }
@@ -36,6 +37,7 @@ func (b *builder) build(p *property, required bool) Field {
 		if fd.MaxLength != nil && *fd.MaxLength > maxValueRunes {
 			most := maxValueRunes
 			fd.MaxLength = &most
+			b.changed.add(fmt.Sprintf("has a maxLength above %d, the most that a text may have, and gets that", most))
 		}
 		if f := Format(p.format); f.known() {
 			fd.Format = f
@@ -224,19 +226,37 @@ func plainBound(n *Number) *Number {
 // can be told apart.
 func (b *builder) options(p *property) []Option {
 	out := make([]Option, 0, len(p.choices))
+	b.changed.addAll(p.changed)
 	for _, o := range p.choices {
 		if !p.allows(o.Value) {
+			b.changed.add(optionRuledOut, o.Value)
 			continue
 		}
-		o.Label = b.label(o.Label, o.Value)
-		o.Description = cutTo(o.Description, b.lim.Description)
+		b.optionWords(&o)
 		out = append(out, o)
 	}
 	if len(out) == 0 {
 		b.refuse(p.restricted, "lists no choice that the other keywords allow")
 	}
-	tellApart(out, b.lim.Label)
+	for _, label := range tellApart(out, b.lim.Label) {
+		b.changed.add(optionToldApart, label)
+	}
 	return out
+}
+
+// optionWords cuts the words of an option to their limits.
+func (b *builder) optionWords(o *Option) {
+	switch {
+	case isBlank(o.Label) && o.Label != o.Value: // an enum's empty value is meant to be seen as one
+		b.changed.add(optionBlank, o.Value)
+	case len(o.Label) > b.lim.Label:
+		b.changed.add(optionLabelCut, o.Value)
+	}
+	if len(o.Description) > b.lim.Description {
+		b.changed.add(optionDescriptionCut, o.Value)
+	}
+	o.Label = b.label(o.Label, o.Value)
+	o.Description = cutTo(o.Description, b.lim.Description)
 }
 
 // label is a label cut to its limit; one that shows nothing is the quoted
@@ -255,16 +275,21 @@ func (b *builder) describe(fd *Field, p *property) {
 		label = b.name
 	}
 	fd.Label = b.label(label, b.name)
-	fd.Description = p.description
-	if b.hint != "" {
-		hint := "format: " + cutTo(b.hint, 80)
-		if fd.Description != "" {
-			fd.Description = cutTo(fd.Description, b.lim.Description-len(hint)-3) + " (" + hint + ")"
-		} else {
-			fd.Description = hint
-		}
+	if len(label) > b.lim.Label && p.hasTitle && !isBlank(label) {
+		b.changed.cut("title", len(label), b.lim.Label)
 	}
-	fd.Description = cutTo(fd.Description, b.lim.Description)
+	hint, most := "", b.lim.Description
+	if b.hint != "" {
+		hint = "format: " + cutTo(b.hint, 80)
+		if p.description != "" {
+			hint = " (" + hint + ")"
+		}
+		most -= len(hint)
+	}
+	fd.Description = cutTo(cutTo(p.description, most)+hint, b.lim.Description)
+	if len(p.description) > most {
+		b.changed.cut("description", len(p.description), most)
+	}
 }
 
 // admit refuses a field that no answer could satisfy.

@@ -50,7 +50,9 @@ func (p *property) readEnum(schema, val strictjson.Value, lim Limits) {
 			if labels != nil {
 				o.Label = labels[i]
 			}
-			list.add(o)
+			if !list.add(o) {
+				p.changed.add(optionRepeated, s)
+			}
 		case e.Kind() == strictjson.Null && nullable:
 		default:
 			p.reject("enum", "only strings can be chosen from; write them as text")
@@ -128,30 +130,35 @@ func (p *property) readChoices(keyword string, val strictjson.Value, lim Limits)
 	}
 	var list choiceList
 	for e := range val.Elements() {
-		o, why := choiceFrom(e)
+		o, titled, why := choiceFrom(e)
 		if why != "" {
 			p.reject(keyword, why)
 			return
 		}
-		if !list.add(o) && keyword == "oneOf" {
+		switch first := list.add(o); {
+		case !first && keyword == "oneOf":
 			// A value that matches two of oneOf matches none of it.
 			p.reject(keyword, fmt.Sprintf("lists the value %s twice, so that no answer matches exactly one; list it once", quoteName(o.Value)))
 			return
+		case !first:
+			p.changed.add(optionRepeated, o.Value)
+		case !titled:
+			p.changed.add(optionUntitled, o.Value)
 		}
 	}
 	p.restrictTo(keyword, list.options, lim)
 }
 
 // choiceFrom reads one {"const","title"}; why says what is wrong with it.
-func choiceFrom(v strictjson.Value) (o Option, why string) {
+func choiceFrom(v strictjson.Value) (o Option, titled bool, why string) {
 	const shape = `must hold {"const","title"} objects with a string const`
 	c, ok := v.Get("const")
 	if !ok {
-		return o, shape
+		return o, false, shape
 	}
 	text, err := c.Text()
 	if err != nil {
-		return o, shape
+		return o, false, shape
 	}
 	o = Option{Value: text, Label: text}
 	for key, val := range v.Members() {
@@ -159,28 +166,28 @@ func choiceFrom(v strictjson.Value) (o Option, why string) {
 		case "const":
 		case "title":
 			if s, err := val.Text(); err == nil {
-				o.Label = s
+				o.Label, titled = s, true
 			}
 		case "description":
 			o.Description, _ = val.Text()
 		case "type":
 			if s, err := val.Text(); err != nil || s != "string" {
-				return o, shape
+				return o, false, shape
 			}
 		default:
 			// A string keyword narrows one entry to nothing or leaves
 			// it; any other entry than a plain one is refused.
 			if types, ok := constraint[key]; ok && types&typeString != 0 && key != "format" {
-				return o, fmt.Sprintf("holds an entry with %s; an entry can have a const and a title", quoteName(key))
+				return o, false, fmt.Sprintf("holds an entry with %s; an entry can have a const and a title", quoteName(key))
 			}
 			if key == "format" {
 				if s, err := val.Text(); err == nil && Format(s).check(text) != "" {
-					return o, "holds an entry whose const does not have its format"
+					return o, false, "holds an entry whose const does not have its format"
 				}
 			}
 		}
 	}
-	return o, ""
+	return o, titled, ""
 }
 
 // readBound reads a length, a count, a number or a format.

@@ -8,14 +8,14 @@ import (
 // tellApart changes the labels of opts, in place, so that they differ after
 // the display projection: labels that are equal get their value in
 // parentheses, and what is still equal then a number. No label grows over most
-// bytes.
-func tellApart(opts []Option, most int) {
+// bytes. It returns the labels that it gave.
+func tellApart(opts []Option, most int) (given []string) {
 	count := make(map[string]int, len(opts))
 	for _, o := range opts {
 		count[Line(o.Label)]++
 	}
 	if len(count) == len(opts) {
-		return
+		return nil
 	}
 	taken := make(map[string]bool, len(opts))
 	for label, n := range count {
@@ -36,7 +36,9 @@ func tellApart(opts []Option, most int) {
 		}
 		taken[Line(label)] = true
 		opts[i].Label = label
+		given = append(given, label)
 	}
+	return given
 }
 
 // withSuffix is label and suffix in at most most bytes.

@@ -21,6 +21,7 @@ type property struct {
 
 	choices    []Option // the strings that are allowed, when restricted
 	restricted string   // the keyword that restricts to choices, "" when none
+	changed    changes  // what of the choices is not as it was listed
 
 	minLength, maxLength *int
 	format               string
@@ -69,8 +70,10 @@ func (p *property) restrict(keyword string, choices []Option) {
 	for _, o := range p.choices {
 		other, ok := allowed[o.Value]
 		if !ok {
+			p.changed.add(optionRuledOut, o.Value)
 			continue
 		}
+		delete(allowed, o.Value)
 		// The side that has a label of its own gives it.
 		if o.Label == o.Value {
 			o.Label = other.Label
@@ -79,6 +82,11 @@ func (p *property) restrict(keyword string, choices []Option) {
 			o.Description = other.Description
 		}
 		both = append(both, o)
+	}
+	for _, o := range choices {
+		if _, left := allowed[o.Value]; left {
+			p.changed.add(optionRuledOut, o.Value)
+		}
 	}
 	p.choices = both
 }
@@ -106,6 +114,7 @@ func (p *property) absorb(q *property) {
 	if q.restricted != "" {
 		p.restrict(q.restricted, q.choices)
 	}
+	p.changed.addAll(q.changed)
 	p.minLength = tighter(p.minLength, q.minLength, larger)
 	p.maxLength = tighter(p.maxLength, q.maxLength, smaller)
 	p.minItems = tighter(p.minItems, q.minItems, larger)

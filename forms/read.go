@@ -203,6 +203,9 @@ func (r *reader) field(m namedSchema) (Field, SchemaErrors) {
 	if b.dropped != "" {
 		r.out.Dropped = append(r.out.Dropped, Hint{Field: m.name, Text: b.dropped})
 	}
+	for _, text := range b.changed.texts() {
+		r.out.Changed = append(r.out.Changed, Hint{Field: m.name, Text: text})
+	}
 	if !p.hasTitle || isBlank(p.title) {
 		r.out.Untitled = append(r.out.Untitled, m.name)
 	}

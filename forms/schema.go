@@ -21,6 +21,7 @@ type Schema struct {
 	Ignored     []Ignored
 	Untitled    []string // properties without a title: people see the name
 	Dropped     []Hint   // defaults that are not used, with the reason
+	Changed     []Hint   // what is not in the form as the server wrote it: cut, left out, merged, shown by other words
 }
 
 // Hint is something about a field that is worth knowing.

@@ -488,6 +488,54 @@ func TestSchemaCuts(t *testing.T) {
 	}
 }
 
+// TestSchemaChanges: what is not in the form as the server wrote it is told,
+// once for each kind of change.
+func TestSchemaChanges(t *testing.T) {
+	long := strings.Repeat("L", 300)
+	text := strings.Repeat("D", 600)
+	many := func(n int) string { return `{"minLength":9,"enum":["long enough"` + manyOptions(n) + `]}` }
+	for _, tc := range []struct{ name, property, want string }{
+		{"nothing", `{"type":"string","title":"T","description":"D","maxLength":2048}`, ""},
+		{"maxLength over what a text may have", `{"type":"string","maxLength":9000}`, "has a maxLength above 2048, the most that a text may have, and gets that"},
+		{"long title", `{"type":"string","title":"` + long + `"}`, "has a title of 300 bytes, which is cut to 256"},
+		{"long description", `{"type":"string","description":"` + text + `"}`, "has a description of 600 bytes, which is cut to 512"},
+		{"long description with a hint", `{"type":"string","format":"uuid","description":"` + text[:505] + `"}`, "has a description of 505 bytes, which is cut to 497"},
+		{"hint alone", `{"type":"string","format":"` + text + `"}`, ""},
+		{"option that its length rules out", `{"maxLength":3,"enum":["abc","abcd"]}`, `lists options that its other keywords rule out, which are left out: "abcd"`},
+		{"option that its format rules out", `{"format":"date","enum":["2026-01-31","x"]}`, `lists options that its other keywords rule out, which are left out: "x"`},
+		{"options that two lists do not share", `{"enum":["a","b","c"],"oneOf":[{"const":"b","title":"B"},{"const":"d","title":"D"}]}`, `lists options that its other keywords rule out, which are left out: "a", "c", "d"`},
+		{"options that a reference rules out", `{"$ref":"#/$defs/E","enum":["a","z"]}`, `lists options that its other keywords rule out, which are left out: "z", "b"`},
+		{"merged", `{"enum":["x","x","x"]}`, `lists options more than once, which count once: "x"`},
+		{"merged in the target of a reference", `{"$ref":"#/$defs/Twice"}`, `lists options more than once, which count once: "a"`},
+		{"merged in anyOf", `{"type":"array","items":{"anyOf":[{"const":"a","title":"A"},{"const":"a","title":"B"}]}}`, `lists options more than once, which count once: "a"`},
+		{"without a title", `{"oneOf":[{"const":"a"},{"const":"b","title":"B"}]}`, `has options without a title, which are shown by their value: "a"`},
+		{"without a title in a list", `{"type":"array","items":{"anyOf":[{"const":"a"}]}}`, `has options without a title, which are shown by their value: "a"`},
+		{"plain values need no title", `{"enum":["a","b",""]}`, ""},
+		{"blank title", `{"oneOf":[{"const":"a","title":" "}]}`, `has options with a blank title, which are shown by their quoted value: "a"`},
+		{"equal labels", `{"enum":["a","b"],"enumNames":["X","X"]}`, `has options of equal labels, which are shown with their value: "X (a)", "X (b)"`},
+		{"long words of an option", `{"oneOf":[{"const":"a","title":"` + long + `","description":"` + text + `"}]}`, `has options whose label is cut: "a"; has options whose description is cut: "a"`},
+		{"more options than are named", many(7), `lists options that its other keywords rule out, which are left out: "o0", "o1", "o2", "o3", "o4" and 2 more`},
+		{"lists that another type does not read", `{"type":"integer","items":{"enum":["a","a"]}}`, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, s, err := readField(t, tc.property, `"$defs":{"E":{"enum":["a","b"]},"Twice":{"enum":["a","a"]}}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range s.Changed {
+				if c.Field != "p" {
+					t.Errorf("%q is said of %q", c.Text, c.Field)
+				}
+				got = append(got, c.Text)
+			}
+			if strings.Join(got, "; ") != tc.want {
+				t.Errorf("changed\n%s\nwant\n%s", strings.Join(got, "; "), tc.want)
+			}
+		})
+	}
+}
+
 func TestReadElicitation(t *testing.T) {
 	schema := `"requestedSchema":` + props(`"a":{"type":"string"}`)
 	for _, tc := range []struct{ name, params, keyword string }{

@@ -195,6 +195,8 @@ func TestWarnings(t *testing.T) {
 		{"hidden in an option", `{"type":"object","properties":{"a":{"title":"A","oneOf":[{"const":"a","title":"A\u202e"}]}}}`, "a", "shown as escapes"},
 		{"escape in the message", `{"message":"a\u001b[2J","requestedSchema":{"type":"object"}}`, "", "the message holds characters"},
 		{"dropped default", `{"type":"object","properties":{"a":{"type":"integer","title":"A","minimum":10,"default":5}}}`, "a", "a default that is not used: must be at least 10"},
+		{"option ruled out", `{"type":"object","properties":{"b":{"title":"B","maxLength":3,"enum":["abc","abcd"]}}}`, "b", `rule out, which are left out: "abcd"`},
+		{"option without a title", `{"type":"object","properties":{"b":{"title":"B","oneOf":[{"const":"a"}]}}}`, "b", `options without a title, which are shown by their value: "a"`},
 		{"smaller Hosts", `{"type":"object","properties":{"a":{"title":"A","enum":["x"` + options(99) + `]}}}`, "", "a Host with smaller limits refuses it"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

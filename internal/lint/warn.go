@@ -34,6 +34,9 @@ func warnings(f forms.Form, s forms.Schema) []Warning {
 	for _, d := range s.Dropped {
 		add(d.Field, "has a default that is not used: %s", d.Text)
 	}
+	for _, c := range s.Changed {
+		add(c.Field, "%s", c.Text)
+	}
 	if _, err := f.Fit(forms.ForeignLimits()); err != nil {
 		add("", "a Host with smaller limits refuses it: %v", err)
 	}
