@@ -180,6 +180,25 @@ func TestOnlyStatedLimitsRefuse(t *testing.T) {
 	if !strings.Contains(errs[0].Message, "smaller maxLength") {
 		t.Errorf("no advice: %s", errs[0].Message)
 	}
+	// No length is stated, and what is left to shorten are the names.
+	named := texts(32)
+	for i := range named.Fields {
+		named.Fields[i].Name += strings.Repeat("n", 150)
+	}
+	_, err = named.Fit(ForeignLimits())
+	errs, _ = errors.AsType[Errors](err)
+	if len(errs) != 1 || errs[0].Rule != RuleSize || !strings.HasSuffix(errs[0].Message, "; give the fields shorter names, or ask for fewer") {
+		t.Errorf("long names: %v", err)
+	}
+	least := texts(1)
+	least.Fields[0].MinLength = &big
+	lim := ForeignLimits()
+	lim.Answer = 4 << 10
+	_, err = least.Fit(lim)
+	errs, _ = errors.AsType[Errors](err)
+	if len(errs) != 1 || errs[0].Rule != RuleMinLength || !strings.Contains(errs[0].Message, "smaller minLength") {
+		t.Errorf("a minLength of 2048: %v", err)
+	}
 	multi := Form{Message: "m", Requester: Requester{Name: "t"}, Fields: []Field{{Kind: KindMultiSelect, Name: "p", Label: "P"}}}
 	for i := range 10 {
 		multi.Fields[0].Options = append(multi.Fields[0].Options, Option{Value: fmt.Sprint(i) + strings.Repeat("v", 1000), Label: fmt.Sprint(i)})

@@ -12,7 +12,8 @@ const outcomeWrap = `{"kind":"form_answer","action":"accept","values":{},"commit
 
 // room finds the length that texts without a maxLength may get so that the
 // longest answer fits lim.Answer: 256, 128, 64 or 32. Where none does, what the
-// server states is too large, and the error names the largest field.
+// server states is too large, and the error names the largest field, and what
+// makes it so: a length or a list that is stated, else its name.
 func (f *Form) room(lim Limits) (open int, errs Errors) {
 	var longest int
 	for _, open = range append([]int{defaultLength}, lesser...) {
@@ -26,19 +27,27 @@ func (f *Form) room(lim Limits) (open int, errs Errors) {
 			largest = fd
 		}
 	}
-	rule := RuleMaxLength
-	advice := "state a smaller maxLength"
-	switch largest.Kind {
-	case KindSingleSelect:
-		rule, advice = RuleOptions, "make its option values shorter"
-	case KindMultiSelect:
-		rule, advice = RuleMaxItems, "state a smaller maxItems or make its option values shorter"
-	case KindBoolean, KindNumber, KindInteger:
-		rule, advice = RuleSize, "make its name shorter"
-	}
+	rule, advice := largest.smaller(open)
 	return 0, Errors{*largest.fault(rule,
 		"can take %d bytes of an answer that may have %d in all, while the form's longest answer has %d; %s",
 		largest.longest(open), lim.Answer, longest, advice)}
+}
+
+// smaller is what its author can do where the answers of the field are too
+// long, and the rule that this is about. open is what a text without maxLength
+// got.
+func (fd *Field) smaller(open int) (rule, advice string) {
+	switch {
+	case fd.Kind == KindSingleSelect:
+		return RuleOptions, "make its option values shorter"
+	case fd.Kind == KindMultiSelect:
+		return RuleMaxItems, "state a smaller maxItems or make its option values shorter"
+	case fd.Kind == KindString && fd.MaxLength != nil:
+		return RuleMaxLength, "state a smaller maxLength"
+	case fd.Kind == KindString && fd.minLength() > open:
+		return RuleMinLength, "state a smaller minLength"
+	}
+	return RuleSize, "give the fields shorter names, or ask for fewer"
 }
 
 // longestAnswer is the size as JSON of the longest outcome that fits.
