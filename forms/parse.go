@@ -255,12 +255,13 @@ func (fd *Field) strange(text, rule string) *FieldError {
 func isBlankRune(r rune) bool { return r == '\n' || r == '\t' || unicode.Is(unicode.Zs, r) }
 
 // hiddenIn names the first character of s that does not show, but for LF, TAB
-// and what the projection keeps; it is empty when there is none.
+// and what the projection keeps, or one mark too many on its base; it is empty
+// when there is none.
 func hiddenIn(s string) string {
 	if Block(s) == s {
 		return ""
 	}
-	runes := 0
+	runes, marks := 0, 0
 	for i, r := range s {
 		if r == utf8.RuneError {
 			if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
@@ -269,9 +270,17 @@ func hiddenIn(s string) string {
 		}
 		switch {
 		case r == '\n' || r == '\t':
+			marks = 0
 		case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x2028, r == 0x2029,
 			isHidden(r) && isEscaped(s, i):
 			return fmt.Sprintf("holds a hidden character (%s) after %s", characterName(r), characters(runes))
+		case isHidden(r): // joins or draws the pictograph before it
+		case isMark(r):
+			if marks++; marks > maxMarks {
+				return fmt.Sprintf("holds more than %d marks on one character (%s) after %s", maxMarks, characterName(r), characters(runes))
+			}
+		default:
+			marks = 0
 		}
 		runes++
 	}
@@ -290,8 +299,8 @@ func isEscaped(s string, i int) bool {
 }
 
 // Remarks say what a person should know about a text value that is legal, and
-// does not show: blanks at its ends, hidden characters, line breaks at its
-// end. They are for the review before it is sent.
+// does not show as it is: blanks at its ends, hidden characters, tabs, line
+// breaks at its end. They are for the review before it is sent.
 func Remarks(v Value) []string {
 	if v.Type() != Text {
 		return nil
@@ -300,6 +309,9 @@ func Remarks(v Value) []string {
 	var out []string
 	if msg := hiddenIn(s); msg != "" {
 		out = append(out, msg)
+	}
+	if before, _, tab := strings.Cut(s, "\t"); tab {
+		out = append(out, fmt.Sprintf("holds a tab, which shows as a space, after %s", characters(utf8.RuneCountInString(before))))
 	}
 	if strings.TrimLeftFunc(s, isBlankRune) != s {
 		out = append(out, "begins with a blank")

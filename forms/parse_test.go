@@ -168,7 +168,10 @@ func TestRemarks(t *testing.T) {
 		"👩\u200d🚀\u200d\u200b": {"holds a hidden character (U+200D zero width joiner) after 3 characters"},
 		"☺\ufe0f a\ufe0f":      {"holds a hidden character (U+FE0F) after 4 characters"},
 		"a\u0301\u0301\u200d":  {"holds a hidden character (U+200D zero width joiner) after 3 characters"},
-		"a\ue123":              {"holds a hidden character (U+E123) after 1 character"},
+		"a\u0301\u0301\u0301\u0301b\u0301\u0301\u0301\u0301\u0301": {"holds more than 4 marks on one character (U+0301) after 10 characters"},
+		"a\tb":    {"holds a tab, which shows as a space, after 1 character"},
+		"é\t\t":   {"holds a tab, which shows as a space, after 1 character", "ends with a blank"},
+		"a\ue123": {"holds a hidden character (U+E123) after 1 character"},
 	} {
 		if got := Remarks(TextValue(in)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -182,8 +185,8 @@ func TestRemarks(t *testing.T) {
 // TestRemarksNameWhatIsEscaped: of joiners and selectors in any order, the one
 // that is named is the first that the projection escapes.
 func TestRemarksNameWhatIsEscaped(t *testing.T) {
-	parts := []string{"👩", "☺", "a", "\u200d", "\ufe0f", "🏽"}
-	for n := range 6 * 6 * 6 * 6 * 6 {
+	parts := []string{"👩", "☺", "a", "\u200d", "\ufe0f", "🏽", "\u0301\u0301\u0301", "\n"}
+	for n := range 8 * 8 * 8 * 8 * 8 {
 		var s string
 		for range 5 {
 			s += parts[n%len(parts)]
@@ -232,6 +235,7 @@ func TestSet(t *testing.T) {
 		{"twice", nil, []string{"count=1", "count=2"}, "", `"count": is set twice`},
 		{"wrong value", nil, []string{"count=x"}, "", `"count": is not a whole number`},
 		{"unknown name", nil, []string{"cuont=1"}, "", `"cuont": is not a field of this form; it asks for "count" (required), "tags", "a", "a=b"`},
+		{"empty name", nil, []string{"=1"}, "", `"" is not a field of this form; it asks for "count"`},
 		{"no equals sign", nil, []string{"count"}, "", `"count" must be NAME=VALUE`},
 		{"all errors", nil, []string{"x=1", "count=y"}, "", "\n"},
 	} {

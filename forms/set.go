@@ -74,6 +74,9 @@ func (f Form) badAssignment(a string) FieldError {
 	if !found {
 		return FieldError{Rule: RuleUnknown, Message: fmt.Sprintf("%s must be NAME=VALUE", quoteName(name))}
 	}
+	if name == "" { // which would read as the form as a whole
+		return FieldError{Rule: RuleUnknown, Message: `"" is not a field of this form; ` + f.Asks()}
+	}
 	return FieldError{Field: name, Rule: RuleUnknown, Message: "is not a field of this form; " + f.Asks()}
 }
 
