@@ -267,6 +267,9 @@ func TestLooksSecret(t *testing.T) {
 		"access token", "accessToken", "token", "auth-token", "GITHUB_TOKEN", "dbpassword", "Neue Passwörter", "Contrasena", "2FA code", "Backup codes", "Bearer", "JWT", "Card expiry", "cc_number", "Routing number", "secret", "clientSecret", "private key", "cvv", "CVC", "card number", "creditCard",
 		"Credit card number", "otp", "PIN", "one-time code", "seed phrase", "iban", "Passwort", "contraseña", "パスワード", "пароль", "pass\u200bword", "ｐａｓｓｗｏｒｄ",
 		"Paste your API key here", "Bearer tokens",
+		"ccnum", "Kreditkarte", "kreditkartennummer", "privkey", "sshkey", "clientsecret", "pgp_key", "auth", "Authorization", "session_id", "sessionId",
+		"cookie", "Your cookie", "gh_pat", "PAT", "seedPhrase", "cred", "creds", "pass", "db_pass", "Enter pass", "pw", "exp_date", "Expiry (MM/YY)", "tokens",
+		"p\u0430ssword", "\u0420\u0410SSWORD", "t\u03bfken", "\u0441vv",
 	} {
 		if !LooksSecret(Field{Kind: KindString, Name: "f", Label: s}) {
 			t.Errorf("%q does not look like a secret", s)
@@ -275,6 +278,8 @@ func TestLooksSecret(t *testing.T) {
 	for _, s := range []string{
 		"name", "environment", "token_count", "tokenLimit", "Token budget", "max_tokens", "maxTokens", "tokenizer", "passenger", "spinner", "pinned", "secretary", "keyboard", "key", "card", "recovery", "code", "expiry", "backup", "discard no", "compass", "opinion",
 		"passing", "authentic", "country code", "",
+		"author", "authors", "authorised", "auth_method", "seed", "seedling", "cookie flavour", "cookies and cream", "boarding pass", "pass rate", "expiry date",
+		"Expiry", "expires", "credit", "incredible", "patch", "path", "pwn", "session", "tokens per minute", "total tokens", "pass pass", "the", "\u0440\u0430\u0441\u0442",
 	} {
 		if LooksSecret(Field{Kind: KindString, Name: s, Label: s, Description: s}) {
 			t.Errorf("%q looks like a secret", s)
@@ -283,9 +288,34 @@ func TestLooksSecret(t *testing.T) {
 	if !LooksSecret(Field{Kind: KindString, Name: "x", Label: "X", Description: "your password"}) || !LooksSecret(Field{Kind: KindInteger, Name: "cvv"}) {
 		t.Error("description or number is not looked at")
 	}
+	if LooksSecret(Field{Kind: KindInteger, Name: "tokens", Label: "Pass"}) {
+		t.Error("a count of tokens is a secret")
+	}
 	for _, k := range []Kind{KindBoolean, KindSingleSelect, KindMultiSelect} {
 		if LooksSecret(Field{Kind: k, Name: "reset password"}) {
 			t.Errorf("a %s cannot take a secret", k)
+		}
+	}
+}
+
+// TestMessageLooksSecret: what a field does not say, the message may, where
+// there is a field to type into.
+func TestMessageLooksSecret(t *testing.T) {
+	typed, chosen := Field{Kind: KindString, Name: "v"}, Field{Kind: KindBoolean, Name: "v"}
+	for _, tc := range []struct {
+		message string
+		fields  []Field
+		want    bool
+	}{
+		{"Please enter your password below", []Field{chosen, typed}, true},
+		{"Paste the API key", []Field{{Kind: KindInteger}}, true},
+		{"Reset the password?", []Field{chosen}, false},
+		{"Reset the password?", nil, false},
+		{"Which passenger has a pass?", []Field{typed}, false},
+		{"Pass", []Field{typed}, false},
+	} {
+		if got := MessageLooksSecret(Form{Message: tc.message, Fields: tc.fields}); got != tc.want {
+			t.Errorf("%q with %d fields: %v", tc.message, len(tc.fields), got)
 		}
 	}
 }

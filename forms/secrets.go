@@ -1,7 +1,7 @@
 package forms
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -10,22 +10,37 @@ import (
 // label or description: passwords, API keys, access tokens, payment data. A
 // field that only takes what the server offers cannot.
 func LooksSecret(fd Field) bool {
-	switch fd.Kind {
-	case KindString, KindNumber, KindInteger:
-	default:
+	if !fd.isTyped() {
 		return false
 	}
 	for _, s := range []string{fd.Name, fd.Label, fd.Description} {
-		if soundsSecret(s) {
+		if words := wordsOf(s); soundsSecret(words) || fd.Kind == KindString && isSecretAlone(words) {
 			return true
 		}
 	}
 	return false
 }
 
-// secretWords give a secret away by themselves; secretPhrases are several
+// MessageLooksSecret reports whether the message of the form seems to ask for
+// a secret that one of its fields could take.
+func MessageLooksSecret(f Form) bool {
+	for i := range f.Fields {
+		if f.Fields[i].isTyped() {
+			return soundsSecret(wordsOf(f.Message))
+		}
+	}
+	return false
+}
+
+// isTyped reports whether the answer is typed, not chosen.
+func (f Field) isTyped() bool {
+	return f.Kind == KindString || f.Kind == KindNumber || f.Kind == KindInteger
+}
+
+// secretWords give a secret away wherever they stand; secretPhrases are several
 // words in a row, and secretParts stand anywhere, in scripts and languages that
-// do not separate words alike.
+// do not separate words alike. Words that mean something else as often, such as
+// key, seed or expiry, are in none of them.
 var (
 	secretWords = map[string]bool{
 		"password": true, "passwords": true, "passwd": true, "pwd": true, "passphrase": true, "passcode": true,
@@ -34,6 +49,18 @@ var (
 		"iban": true, "privatekey": true, "secretkey": true, "accesskey": true, "authtoken": true,
 		"accesstoken": true, "creditcard": true, "cardnumber": true, "mnemonic": true, "bearer": true, "jwt": true,
 		"cardholder": true, "authkey": true, "mfa": true, "2fa": true,
+		"pw": true, "cred": true, "creds": true, "clientsecret": true, "privkey": true, "sshkey": true, "pgpkey": true, "gpgkey": true,
+		"ccnum": true, "ccnumber": true, "cardnum": true, "expdate": true, "sessionid": true, "sessid": true, "phpsessid": true,
+		"seedphrase": true, "userpass": true, "dbpass": true, "ghpat": true,
+	}
+	// aloneWords are too common for a sentence, but hardly mean anything else
+	// as the whole name of a text; fillers beside them change nothing.
+	aloneWords = map[string]bool{
+		"pass": true, "auth": true, "authorization": true, "cookie": true, "cookies": true, "tokens": true, "pat": true,
+	}
+	fillers = map[string]bool{
+		"your": true, "the": true, "my": true, "a": true, "please": true, "enter": true, "paste": true, "type": true,
+		"new": true, "old": true, "current": true,
 	}
 	// tokenCounts follow a token that is a unit of text, not a credential.
 	tokenCounts = map[string]bool{
@@ -49,19 +76,31 @@ var (
 		"account number", "social security", "auth code", "authorization code", "auth key", "master key",
 		"backup code", "backup codes", "recovery codes", "authenticator code", "login code", "security answer",
 		"bank card", "payment card", "card no", "cc number", "card expiry", "card holder", "routing number", "sort code",
-		"mot de passe", "numéro de carte", "clave de acceso",
+		"pgp key", "gpg key", "session id", "session key", "session cookies", "auth cookie", "login cookie", "cookie header",
+		"auth header", "authorization header", "basic auth", "github pat", "gitlab pat", "gh pat", "exp date", "exp month",
+		"exp year", "card exp", "cc exp", "card expiration", "valid thru", "expiry mm yy", "expiration mm yy", "expiry mm yyyy",
+		"expiration mm yyyy", "user pass", "db pass", "admin pass", "root pass", "login pass", "wallet seed", "seed words",
+		"recovery seed", "mot de passe", "numéro de carte", "clave de acceso",
 	}
 	secretParts = []string{
-		"password", "passwd", "passwort", "passwört", "kennwort", "kennwört", "geheim", "contraseña", "contrasena", "motdepasse", "wachtwoord", "lösenord", "hasło", "пароль",
+		"password", "passwd", "passwort", "passwört", "kennwort", "kennwört", "geheim", "kreditkarte", "contraseña", "contrasena", "motdepasse", "wachtwoord", "lösenord", "hasło", "пароль",
 		"パスワード", "密码", "密碼", "비밀번호", "parola", "senha",
 	}
 )
 
-func soundsSecret(s string) bool {
-	if s == "" {
-		return false
+// isSecretAlone reports whether words are no more than one of aloneWords.
+func isSecretAlone(words []string) bool {
+	found := false
+	for _, w := range words {
+		if !aloneWords[w] && !fillers[w] || found && aloneWords[w] {
+			return false
+		}
+		found = found || aloneWords[w]
 	}
-	words := wordsOf(s)
+	return found
+}
+
+func soundsSecret(words []string) bool {
 	for i, w := range words {
 		if secretWords[w] && (w != "token" || i+1 == len(words) || !tokenCounts[words[i+1]]) {
 			return true
@@ -87,13 +126,14 @@ func soundsSecret(s string) bool {
 
 // wordsOf splits a name or a sentence into lower-case words: at anything but
 // letters and digits, and inside camelCase. Hidden characters are taken out
-// first, so that they cannot disguise a word.
+// first, and letters of other scripts made those that they look like, so that
+// they cannot disguise a word.
 func wordsOf(s string) []string {
 	var words []string
 	var word []rune
 	flush := func() {
 		if len(word) > 0 {
-			words = append(words, string(word))
+			words = append(words, unmask(word))
 			word = word[:0]
 		}
 	}
@@ -118,6 +158,30 @@ func wordsOf(s string) []string {
 	return words
 }
 
+// lookalikes are lower-case letters that read as another of ASCII, in lower or
+// in upper case.
+var lookalikes = map[rune]rune{
+	'а': 'a', 'в': 'b', 'с': 'c', 'ԁ': 'd', 'е': 'e', 'һ': 'h', 'н': 'h', 'і': 'i', 'ј': 'j', 'к': 'k', 'м': 'm', 'о': 'o',
+	'р': 'p', 'ѕ': 's', 'т': 't', 'у': 'y', 'х': 'x', 'ԝ': 'w', // Cyrillic
+	'α': 'a', 'ε': 'e', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ο': 'o', 'ρ': 'p', 'τ': 't', 'χ': 'x', // Greek
+	'ı': 'i', 'ſ': 's', 'ɡ': 'g',
+}
+
+// unmask is a word with the letters of other scripts replaced that look like
+// those of ASCII. A word with no letter of ASCII is one of another language and
+// stays.
+func unmask(word []rune) string {
+	isASCII := func(r rune) bool { return 'a' <= r && r <= 'z' }
+	if slices.ContainsFunc(word, isASCII) {
+		for i, r := range word {
+			if to, ok := lookalikes[r]; ok {
+				word[i] = to
+			}
+		}
+	}
+	return string(word)
+}
+
 // visible is s without its hidden characters, with full-width forms as ASCII.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -130,49 +194,3 @@ func visible(s string) string {
 		return r
 	}, s)
 }
-
-// HasLink reports whether a text of the form holds something that reads as a
-// link: a form may not send people elsewhere. A bare host name counts, but not
-// in the requester, where it says on which machine the tool runs.
-func HasLink(f Form) bool {
-	if isLink(f.Message) || isFullLink(f.Requester.Name) || isFullLink(f.Requester.Source) {
-		return true
-	}
-	for i := range f.Fields {
-		if f.Fields[i].HasLink() {
-			return true
-		}
-	}
-	return false
-}
-
-// HasLink reports whether a text of the field holds something that reads as a
-// link.
-func (f Field) HasLink() bool {
-	if isLink(f.Label) || isLink(f.Description) {
-		return true
-	}
-	for _, o := range f.Options {
-		if isLink(o.Label) || isLink(o.Description) {
-			return true
-		}
-	}
-	return false
-}
-
-// fullLink finds a scheme with something after it, www. and mailto:. bareLink
-// finds a host name that is followed by a path or ends in one of the three
-// oldest domains; after an @ it is an address, not a link.
-var (
-	fullLink = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://\S|\bwww\.[a-z0-9-]|\bmailto:\S`)
-	bareLink = regexp.MustCompile(`(?i)(^|[^@a-z0-9.-])([a-z0-9-]+\.)+([a-z]{2,}/\S|(com|net|org)\b)`)
-)
-
-func isLink(s string) bool {
-	return isFullLink(s) || mayLink(s) && bareLink.MatchString(visible(s))
-}
-
-func isFullLink(s string) bool { return mayLink(s) && fullLink.MatchString(visible(s)) }
-
-// mayLink is a quick no for most texts, which hold no dot and no colon.
-func mayLink(s string) bool { return strings.ContainsAny(s, ".:．：") }

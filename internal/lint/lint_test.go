@@ -188,6 +188,7 @@ func TestResultProblems(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	for _, tc := range []struct{ name, in, field, says string }{
 		{"secret", `{"type":"object","properties":{"api_key":{"type":"string","title":"API key"}}}`, "api_key", "looks like a secret"},
+		{"secret in the message", `{"message":"Please enter your password below","requestedSchema":{"type":"object","properties":{"v":{"type":"string","title":"V"}}}}`, "", "sounds as if it asked for a secret; a form must not"},
 		{"link in the message", `{"message":"see https://x.example/y","requestedSchema":{"type":"object"}}`, "", "the message holds a link"},
 		{"link in a field", `{"type":"object","properties":{"a":{"type":"string","title":"A","description":"see www.example.org"}}}`, "a", "a text with a link"},
 		{"missing title", `{"type":"object","properties":{"a":{"type":"string"}}}`, "a", "has no title"},

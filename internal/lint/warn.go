@@ -9,6 +9,9 @@ import (
 // manyFields is how many fields a person answers without trouble.
 const manyFields = 10
 
+// noSecrets is what the specification says of them.
+const noSecrets = "a form must not ask for passwords, API keys, access tokens or payment data, use URL mode for that"
+
 // warnings are what the specification forbids or discourages in a form, and
 // what its author may not expect.
 func warnings(f forms.Form, s forms.Schema) []Warning {
@@ -18,6 +21,9 @@ func warnings(f forms.Form, s forms.Schema) []Warning {
 	}
 	if len(f.Fields) > manyFields {
 		add("", "the form has %d fields; more than %d are hard to answer", len(f.Fields), manyFields)
+	}
+	if forms.MessageLooksSecret(f) {
+		add("", "the message sounds as if it asked for a secret; %s", noSecrets)
 	}
 	if forms.HasLink(forms.Form{Message: f.Message}) {
 		add("", "the message holds a link; a form must not send people elsewhere, use URL mode for that")
@@ -45,7 +51,7 @@ func warnings(f forms.Form, s forms.Schema) []Warning {
 
 func fieldWarnings(fd forms.Field, add func(format string, args ...any)) {
 	if forms.LooksSecret(fd) {
-		add("looks like a secret; a form must not ask for passwords, API keys, access tokens or payment data, use URL mode for that")
+		add("looks like a secret; %s", noSecrets)
 	}
 	if fd.HasLink() {
 		add("has a text with a link; a form must not send people elsewhere, use URL mode for that")
