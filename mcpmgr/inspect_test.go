@@ -130,9 +130,8 @@ func TestInspectorRefusals(t *testing.T) {
 		edit func(*Handlers)
 		code Code
 	}{
-		{"not a web address", one(url("javascript:alert(1)")), nil, CodeInvalidForm},
-		{"a file", one(url("file:///etc/passwd")), nil, CodeInvalidForm},
 		{"no address", one(url("")), nil, CodeInvalidForm},
+		{"an address without end", one(url("https://x/" + strings.Repeat("x", maxAddress))), nil, CodeInvalidForm},
 		{"unknown key", one(`{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://x/","requestedSchema":{}}}`), nil, CodeInvalidForm},
 		{"sampling without messages", one(`{"method":"sampling/createMessage","params":{}}`), nil, CodeInvalidForm},
 		{"sampling rejected", one(sampling), func(h *Handlers) {
@@ -174,6 +173,28 @@ func TestInspectorRefusals(t *testing.T) {
 				t.Fatal("roots are declared without roots")
 			}
 		})
+	}
+}
+
+// TestAnyAddress: an address that nobody should open is put to the person all the same, as it is, and what they make of
+// it goes back (SE-06).
+func TestAnyAddress(t *testing.T) {
+	for _, address := range []string{"javascript:alert(1)", "file:///etc/passwd ; https://x.example/$(touch /var/p)", "zoommtg://x.example/join", "//x", "x y", "https://%"} {
+		for _, action := range []forms.Action{forms.ActionDecline, forms.ActionCancel} {
+			p := newPeer().handle("tools/call", askOnce(`{"k":{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"`+address+`"}}}`, ""))
+			shown := ""
+			h := Handlers{URL: func(_ context.Context, q URLRequest) (forms.Action, error) {
+				shown = q.URL
+				return action, nil
+			}}
+			_, err := callT(t, manage(t, "pipe", p, Options{Inspect: &Inspect{}}), `{}`, h)
+			if err != nil || shown != address {
+				t.Fatalf("SE-06: %q was shown as %q: %v", address, shown, err)
+			}
+			if got := p.by("tools/call")[1].raw("inputResponses"); got != `{"k":{"action":"`+string(action)+`"}}` {
+				t.Errorf("SE-06: %s", got)
+			}
+		}
 	}
 }
 

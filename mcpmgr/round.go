@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 
 	"askback/forms"
 )
@@ -243,12 +242,11 @@ func (q *inputRequest) checkURL() *ToolCallError {
 			return failf(CodeInvalidForm, "the %s of the server's request to visit an address is not a string", m.name)
 		}
 	}
-	u, err := url.Parse(q.url.URL)
-	switch {
+	switch { // what may be opened is for whoever opens it to say; a person can decline any
 	case len(q.url.URL) > maxAddress:
 		return failf(CodeInvalidForm, "the server asks a person to visit an address of more than %d bytes", maxAddress)
-	case q.url.URL == "" || err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return failf(CodeInvalidForm, "the server asks a person to visit what is not a web address")
+	case q.url.URL == "":
+		return failf(CodeInvalidForm, "the server asks a person to visit an address and gives none")
 	}
 	return nil
 }

@@ -132,6 +132,9 @@ func (i *Inspector) handlers(s *server, run uint64) mcpmgr.Handlers {
 		},
 		URL: func(ctx context.Context, q mcpmgr.URLRequest) (forms.Action, error) {
 			a, err := i.ask(ctx, &Ask{Run: run, Kind: AskURL, Origin: q.Origin, URL: q})
+			if at := ReadAddress(q.URL); err == nil && a.Result.Action == forms.ActionAccept && at.Refused != "" {
+				err = &mcpmgr.ToolCallError{Code: mcpmgr.CodeInvalidAnswer, Message: "the address cannot be accepted: " + at.Refused}
+			}
 			return a.Result.Action, err
 		},
 		Sampling: func(ctx context.Context, q mcpmgr.SamplingRequest) (json.RawMessage, error) {

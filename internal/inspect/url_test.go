@@ -24,6 +24,33 @@ func asksURL(address string, visited func() bool) *peer.Server {
 	}})
 }
 
+// SE-06: an address that must not be opened is shown, may be declined or dismissed, and cannot be accepted by anybody.
+func TestRefusedAddress(t *testing.T) {
+	for _, address := range []string{"javascript:alert(1)", "file:///etc/passwd ; https://x.example/$(touch /var/p)", "http://example.com/"} {
+		for _, action := range []forms.Action{forms.ActionDecline, forms.ActionCancel, forms.ActionAccept} {
+			t.Run("SE-06", func(t *testing.T) {
+				bubble(t, func() *peer.Server { return asksURL(address, func() bool { return true }) }, nil, func(r *rig) {
+					run := r.call("tools/call", "t", "{}")
+					if len(r.asks) != 1 || r.asks[0].URL.URL != address {
+						t.Fatalf("%q: %+v", address, r.asks)
+					}
+					r.answer(Reply{Result: forms.Result{Action: action}})
+					legs := r.legs("tools/call")
+					if action == forms.ActionAccept {
+						if e := r.ended(run).Err; e == nil || e.Code != mcpmgr.CodeInvalidAnswer || !strings.Contains(e.Message, "cannot be accepted") || len(legs) != 1 {
+							t.Errorf("%q was accepted: %v, %d legs", address, e, len(legs))
+						}
+						return
+					}
+					if got := param(legs[len(legs)-1], "inputResponses"); got != `{"k":{"action":"`+string(action)+`"}}` || r.text(run) != "signed in" {
+						t.Errorf("%q: %s", address, got)
+					}
+				})
+			})
+		}
+	}
+}
+
 // ML-26, SE-05: nothing connects to the address before the consent or after it; accept bears no content, is not taken
 // for done, and a server that asks again is asked about again.
 func TestURLMode(t *testing.T) {
@@ -70,19 +97,6 @@ func TestURLMode(t *testing.T) {
 				r.text(run)
 				if got := param(r.legs("tools/call")[1], "inputResponses", "k"); got != fmt.Sprintf(`{"action":%q}`, res.Action) {
 					t.Error(got)
-				}
-			})
-		}
-	})
-	t.Run("SE-06", func(t *testing.T) {
-		for _, u := range []string{"javascript:alert(1)", "file:///etc/passwd ; https://x.example/$(touch /var/p)", "intent:x"} {
-			bubble(t, func() *peer.Server { return asksURL(u, func() bool { return true }) }, nil, func(r *rig) {
-				run := r.call("tools/call", "t", "{}")
-				if r.code(run) != mcpmgr.CodeInvalidForm || len(r.asks) != 0 || len(r.legs("tools/call")) != 1 {
-					t.Errorf("%s: %+v", u, r.ended(run))
-				}
-				if strings.Contains(r.ended(run).Err.Message, "passwd") {
-					t.Error(r.ended(run).Err.Message)
 				}
 			})
 		}

@@ -163,6 +163,14 @@ var films = []struct {
 		f.tool("t")
 		f.shot("asked")
 	}},
+	{"url_scheme", func() *peer.Server { return asksURL("file:///etc/passwd ; https://x.example/$(touch /var/p)") }, nil, func(f *film) {
+		f.tool("t")
+		f.shot("asked")
+		f.press("y", "o", "p", "r")
+		f.shot("still asked")
+		f.press("ctrl+x", "y")
+		f.shot("declined")
+	}},
 	{"lists", demoServer, nil, func(f *film) {
 		f.press("1")
 		f.shot("servers")
