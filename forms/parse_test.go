@@ -324,12 +324,16 @@ func TestHasLink(t *testing.T) {
 	for _, s := range []string{
 		"see https://example.org", "HTTP://x", "ftp://h/x", "www.example.org", "go to evil.example/login now", "mailto:a@b.c", "example.com", "(bit.ly/x)",
 		"ht\u200btps://x", "javascript://%0a",
+		"javascript:alert(1)", "data:text/html,x", "data:,x", "tel:+491234", "localhost:8080/x", "localhost/admin", "1.2.3.4/x", "1.2.3.4:80/1", "example。com/x",
+		"example｡com", "foo.de", "see foo.io.", "foo.co.uk", "(app.foo.ch)", "java.io evil.de", "java.io/x", "evil.config.io", "h.example:8443/login", "１.2.3.4/x",
 	} {
 		if !HasLink(Form{Message: s}) {
 			t.Errorf("%q has no link", s)
 		}
 	}
-	for _, s := range []string{"", "plain", "a.b", "e.g. name@example.org", "12:30", "either/or", "v1.2/3", "main.go", "https: is needed", "a://"} {
+	for _, s := range []string{"", "plain", "a.b", "e.g. name@example.org", "12:30", "either/or", "v1.2/3", "main.go", "https: is needed", "a://",
+		"notes.md", "config.io", "java.io, System.IO and ASP.NET.", "run.sh", "x.py", "lib.rs", "a.at", "Done.It works", "messages.de.json", "foo.de_x", "name@example.de",
+		"10.0.0.0/8", "1.2.3.4", "v1.2.3.4/linux", "localhost", "localhost:8080", "main.go:12/13", "Metadata: x", "data:5", "tel: 12", "Tel:no", "完了。次へ/戻る"} {
 		if HasLink(Form{Message: s}) {
 			t.Errorf("%q has a link", s)
 		}
@@ -345,9 +349,19 @@ func TestHasLink(t *testing.T) {
 		"description": {Fields: []Field{{Description: link}}},
 		"option":      {Fields: []Field{{Options: []Option{{Label: link}}}}},
 		"option text": {Fields: []Field{{Options: []Option{{Description: link}}}}},
+		"default":     {Fields: []Field{{Kind: KindString, Default: TextValue(link)}}},
 	} {
 		if !HasLink(f) {
 			t.Errorf("a link in the %s is not seen", name)
+		}
+	}
+	for name, fd := range map[string]Field{
+		"a URI that is asked for": {Kind: KindString, Format: FormatURI, Default: TextValue(link)},
+		"a host as the default":   {Kind: KindString, Default: TextValue("ghcr.io/org/app")},
+		"an option's value":       {Kind: KindSingleSelect, Options: []Option{{Value: link, Label: "X"}}, Default: TextValue(link)},
+	} {
+		if fd.HasLink() {
+			t.Errorf("%s is a link", name)
 		}
 	}
 }

@@ -182,7 +182,8 @@ func unmask(word []rune) string {
 	return string(word)
 }
 
-// visible is s without its hidden characters, with full-width forms as ASCII.
+// visible is s without its hidden characters, with full-width forms as ASCII and
+// the full stops of Chinese and Japanese, which a browser takes in a host, as dots.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -190,6 +191,8 @@ func visible(s string) string {
 			return -1
 		case 0xff01 <= r && r <= 0xff5e:
 			return r - 0xff01 + '!'
+		case r == 0x3002, r == 0xff61:
+			return '.'
 		}
 		return r
 	}, s)
