@@ -139,11 +139,17 @@ func (s *session) pushed(ctx context.Context, method string, params json.RawMess
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
 	result, err := ask(ctx, &q, Origin{Server: s.server, Index: 1, Total: 1, Pushed: true}, h)
-	if err != nil {
-		return nil, -32603, "the request was not answered", true
+	switch {
+	case err == nil:
+		return result, 0, "", true
+	case q.kind == inputSampling && CodeOf(err) == CodeCancelled && ctx.Err() == nil:
+		return nil, codeRejected, "User rejected sampling request", true
 	}
-	return result, 0, "", true
+	return nil, -32603, "the request was not answered", true
 }
+
+// codeRejected is the code that the protocol's pages give a person's rejection of a sampling request.
+const codeRejected = -1
 
 // errTakenBack is the cause of a pushed request's context when the server no longer wants an answer.
 var errTakenBack = errors.New("the server took its request back")

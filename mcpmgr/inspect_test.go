@@ -242,6 +242,32 @@ func TestPush(t *testing.T) {
 	}
 }
 
+// TestPushRejected: a sampling request that the person rejects is answered in the protocol's own words, and the call
+// goes on; one that failed for another reason is not called rejected.
+func TestPushRejected(t *testing.T) {
+	for want, fails := range map[string]error{
+		`{"code":-1,"message":"User rejected sampling request"}`:   &ToolCallError{Code: CodeCancelled, Message: "rejected"},
+		`{"code":-32603,"message":"the request was not answered"}`: &ToolCallError{Code: CodeInvalidAnswer, Message: "none"},
+	} {
+		for _, kind := range []string{"pipe", "sse"} {
+			p := newPeer()
+			p.legacyOnly = true
+			p.handle("tools/call", func(r *preq) {
+				r.out(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{"messages":[]}}`)
+				eventually(t, "the answer", func() bool { return len(p.by("")) == 1 })
+				r.result(complete)
+			})
+			push := Handlers{Sampling: func(context.Context, SamplingRequest) (json.RawMessage, error) { return nil, fails }}
+			if _, err := callT(t, manage(t, kind, p, Options{Inspect: &Inspect{Push: push}}), `{}`, Handlers{}); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := lookup(p.by("")[0].Body, "error"); string(got) != want {
+				t.Errorf("%s: %s, want %s", kind, got, want)
+			}
+		}
+	}
+}
+
 // TestPushTakenBack: a legacy server that cancels a request of its own gets no answer to it, and what it asked closes.
 func TestPushTakenBack(t *testing.T) {
 	for _, kind := range []string{"pipe", "sse"} {

@@ -46,7 +46,7 @@ var bindings = []binding{
 	{"address", "c, p", "copy it; show it alone, to be selected"},
 	{"sampling", "a, j", "answer as text, as JSON"},
 	{"sampling", "ctrl+s, s", "review what would be sent, send it"},
-	{"sampling", "ctrl+x", "reject, which fails the call; asks once"},
+	{"sampling", "ctrl+x", "reject, which fails the call of a modern server; asks once"},
 	{"panels", "ctrl+c twice", "abort the call"},
 }
 
