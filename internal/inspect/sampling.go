@@ -140,6 +140,17 @@ func SamplingAnswer(s string) (json.RawMessage, error) {
 	return v.Raw(), nil
 }
 
+// SamplingText is the text that a result as JSON says, if SamplingAnswer makes the very same result of it.
+func SamplingText(s string) (string, bool) {
+	raw, err := SamplingAnswer(s)
+	if err != nil || !isObject(json.RawMessage(s)) {
+		return "", false
+	}
+	said := text(get(raw, "content", "text"))
+	same, err := SamplingAnswer(said)
+	return said, err == nil && Pretty(same) == Pretty(raw)
+}
+
 // Lines is the request in lines that are safe to show.
 func (s Sampling) Lines() []string {
 	var out []string

@@ -72,7 +72,7 @@ func (m *Model) keep(p panel, why string) {
 			m.push(&formArgs{f: p.f})
 		}
 	case *samplingPanel:
-		if text := p.edit.Value(); text != "" {
+		if text := p.typed(); text != "" {
 			m.push(&describePage{name: "closed without an answer", parts: []part{{"", why}, {"what you typed", text}},
 				copies: "what you typed", call: (*Model).pop})
 		}

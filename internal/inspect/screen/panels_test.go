@@ -302,9 +302,55 @@ func TestSamplingAnsweredAsJSON(t *testing.T) {
 		r.tool("mrtr_sample")
 		r.press("j")
 		r.wants(`"role": "assistant"`, `"text": "…"`)
-		r.press("esc", "a", "ctrl+s", "e", "esc", "j", "ctrl+s", "s")
+		r.press("esc", "a", "esc", "j", "ctrl+s", "e", "ctrl+s", "s")
 		r.wants("sampled …")
 	})
+}
+
+// a is the way to a text and j the way to JSON, whichever was taken before, and nothing typed is lost between them.
+func TestSamplingTextAfterJSON(t *testing.T) {
+	area := func(r *rig) string { return r.m.up.(*samplingPanel).edit.Value() }
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_sample")
+		r.press("j", "esc", "a")
+		if got := area(r); got != "" {
+			t.Fatalf("a opened %q", got)
+		}
+		r.press("Paris", "esc", "j")
+		r.wants(`"text": "Paris"`)
+		r.press("esc", "enter") // as it was
+		r.wants(`"text": "Paris"`)
+		r.press("esc", "a")
+		if got := area(r); got != "Paris" {
+			t.Fatalf("a opened %q", got)
+		}
+		r.press("esc", "j", "x") // no JSON any more
+		broken := area(r)
+		r.press("esc", "a")
+		if got := area(r); got != "Paris" {
+			t.Fatalf("a opened %q", got)
+		}
+		r.press("esc", "j")
+		if got := area(r); got != broken {
+			t.Fatalf("j opened %q", got)
+		}
+		r.press("backspace", "esc", "a", "ctrl+s", "s")
+		r.wants("sampled Paris")
+	})
+}
+
+// What is wrong with an answer can be read whole on a small screen.
+func TestSamplingProblemIsWhole(t *testing.T) {
+	for _, s := range sizes {
+		bubble(t, demoServer, setup{w: s[0], h: s[1]}, func(r *rig) {
+			r.tool("mrtr_sample")
+			r.press("a", `{"role":"assistant"} and more`, "ctrl+s")
+			_, err := inspect.SamplingAnswer(r.m.up.(*samplingPanel).edit.Value())
+			if got := strings.Join(strings.Fields(r.frame()), " "); err == nil || !strings.Contains(got, err.Error()) {
+				t.Errorf("%v: %v is not whole:\n%s", s, err, r.frame())
+			}
+		})
+	}
 }
 
 // f1 lists the keys over every panel, and the panel is there again afterwards.

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -34,6 +35,8 @@ type samplingPanel struct {
 	stage   samplingStage
 	back    samplingStage
 	edit    areaInput
+	text    string // left for JSON
+	json    string // left for a text, as which it cannot be written
 	review  json.RawMessage
 	problem string
 	since   time.Time
@@ -83,22 +86,59 @@ func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		return nil
 	}
 	switch s {
-	case "a", "enter":
+	case "a":
+		p.writeText()
+	case "enter":
 		p.write(p.edit.Value())
 	case "j": // before the scroller, which would go down
-		text := p.edit.Value()
-		if strings.TrimSpace(text) == "" {
-			text = "…"
-		}
-		if raw, err := inspect.SamplingAnswer(text); err == nil {
-			text = inspect.Pretty(raw)
-		}
-		p.write(text)
+		p.writeJSON()
 	default:
 		p.Scroller.Key(k, max(1, p.room(m)-1))
 	}
 	return nil
 }
+
+// writeText edits the answer as a text. JSON that says more than a text stays, for writeJSON.
+func (p *samplingPanel) writeText() {
+	text := p.edit.Value()
+	if isJSON(text) {
+		said, ok := inspect.SamplingText(text)
+		if ok {
+			p.json = ""
+		} else {
+			p.json, said = text, p.text
+		}
+		if text = said; text == unsaid {
+			text = ""
+		}
+	}
+	p.write(text)
+}
+
+// unsaid stands in JSON where nothing was said yet.
+const unsaid = "…"
+
+func (p *samplingPanel) writeJSON() {
+	text := p.edit.Value()
+	if !isJSON(text) {
+		p.text = text
+		if strings.TrimSpace(text) == "" {
+			text = unsaid
+		}
+		if p.json != "" {
+			text = p.json
+		}
+	}
+	if raw, err := inspect.SamplingAnswer(text); err == nil {
+		text = inspect.Pretty(raw)
+	}
+	p.write(text)
+}
+
+func isJSON(text string) bool { return strings.HasPrefix(strings.TrimSpace(text), "{") }
+
+// typed is what the person wrote last, or left for the other way to write it.
+func (p *samplingPanel) typed() string { return cmp.Or(p.edit.Value(), p.json, p.text) }
 
 func (p *samplingPanel) write(text string) {
 	p.edit = newArea(text, forms.Block)
@@ -157,11 +197,11 @@ func (p *samplingPanel) view(m *Model) string {
 		return frame(head, body, m.th.Strong.Render(strings.TrimSpace("this is what is sent "+where)),
 			[]kit.Hint{{"s", "send"}, {"e", "edit"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}}, m)
 	case samplingRejecting:
-		what := "Nothing is sent to the server."
-		if p.a.Origin.Pushed {
-			what = "The server gets an error."
+		sure, what := "Reject, and let the call fail?", "Nothing is sent to the server."
+		if p.a.Origin.Pushed { // the call goes on, as the server likes
+			sure, what = "Reject this request?", "The server gets an error, and goes on."
 		}
-		return frame(head, []string{"", m.th.Strong.Render("Reject, and let the call fail?"), what, "",
+		return frame(head, []string{"", m.th.Strong.Render(sure), what, "",
 			"y       reject", "n, esc  go back"}, m.th.Dim.Render("nothing is sent yet"), []kit.Hint{{"y", "reject"}, {"n", "back"}}, m)
 	}
 	var rows []string
@@ -181,14 +221,18 @@ func (p *samplingPanel) view(m *Model) string {
 }
 
 func (p *samplingPanel) writeView(head []string, m *Model) string {
-	p.edit.size(p.w-3, p.room(m))
+	var wrong []string // above the status, whole
+	if p.problem != "" {
+		for i, r := range kit.Wrap(forms.Line(p.problem), max(8, p.w-3)) {
+			wrong = append(wrong, m.th.Error.Render(mark(i))+" "+r)
+		}
+		wrong = wrong[:min(len(wrong), max(1, p.room(m)-1))]
+	}
+	p.edit.size(p.w-3, max(1, p.room(m)-len(wrong)))
 	var body []string
 	for row := range strings.SplitSeq(p.edit.View(), "\n") {
 		body = append(body, m.th.Focus.Render(m.th.Glyphs.FocusBar)+" "+row)
 	}
-	status := m.th.Dim.Render("a text, or a whole result as JSON")
-	if p.problem != "" {
-		status = m.th.Error.Render("! " + kit.Clip(forms.Line(p.problem), p.w-3))
-	}
-	return frame(head, body, status, []kit.Hint{{"ctrl+s", "review"}, {"esc", "what is asked"}, {"ctrl+x", "reject"}}, m)
+	return frame(head, append(body, wrong...), m.th.Dim.Render("a text, or a whole result as JSON"),
+		[]kit.Hint{{"ctrl+s", "review"}, {"esc", "what is asked"}, {"ctrl+x", "reject"}}, m)
 }
