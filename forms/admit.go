@@ -59,8 +59,7 @@ func (f Form) settle(open int, lim Limits) (Form, error) {
 		if open == defaultLength {
 			return f, nil
 		}
-		return Form{}, Errors{{Rule: RuleSize, Message: fmt.Sprintf(
-			"the form is %d bytes as JSON with the lengths that it needs, at most %d are allowed", size, lim.Request)}}
+		return Form{}, Errors{f.oversize(size, " with the lengths that it needs", lim)}
 	}
 	return out, nil
 }
@@ -78,7 +77,7 @@ func (f *Form) admit(lim Limits) Errors {
 		errs = append(errs, FieldError{Rule: RuleSize, Message: fmt.Sprintf(format, args...)})
 	}
 	if msg := sized(f.Message, 1, lim.Message); msg != "" {
-		whole("the message %s", msg)
+		errs = append(errs, FieldError{Rule: RuleMessage, Message: "the message " + msg})
 	}
 	if msg := sized(f.Requester.Name, 1, lim.Requester); msg != "" {
 		whole("the requester's name %s", msg)
@@ -100,9 +99,46 @@ func (f *Form) admit(lim Limits) Errors {
 		names[fd.Name] = true
 	}
 	if size := sizeOf(f.append); size > lim.Request {
-		whole("the form is %d bytes as JSON, at most %d are allowed", size, lim.Request)
+		errs = append(errs, f.oversize(size, "", lim))
 	}
 	return errs
+}
+
+// oversize says that the form is too large as JSON, and names the largest part
+// of it: a field, and what is large about it, or the message.
+func (f *Form) oversize(size int, with string, lim Limits) FieldError {
+	var largest *Field
+	most := len(f.Message)
+	for i := range f.Fields {
+		if n := sizeOf(f.Fields[i].append); n > most {
+			largest, most = &f.Fields[i], n
+		}
+	}
+	of := fmt.Sprintf("of the form, which is %d bytes as JSON%s where at most %d are allowed", size, with, lim.Request)
+	if largest == nil {
+		return FieldError{Rule: RuleMessage, Message: fmt.Sprintf("the message is the largest part, %d bytes, %s; make it shorter", most, of)}
+	}
+	rule, what := largest.bulk()
+	return *largest.fault(rule, "is the largest part, %d bytes, %s; make %s shorter, or ask for less", most, of, what)
+}
+
+// bulk is what of a field takes the most room in the form, and the rule that
+// it is about.
+func (fd *Field) bulk() (rule, what string) {
+	options := 0
+	for _, o := range fd.Options {
+		options += len(o.Value) + len(o.Label) + len(o.Description)
+	}
+	words, text := len(fd.Name)+len(fd.Label), len(fd.Default.text)
+	switch max(options, len(fd.Description), words, text) {
+	case words:
+		return RuleSize, "its name and label"
+	case options:
+		return RuleOptions, "its list of options"
+	case text:
+		return RuleDefault, "its default"
+	}
+	return RuleDescription, "its description"
 }
 
 // sized says why s has no size from least to most bytes, or is no text.

@@ -213,6 +213,32 @@ func TestOnlyStatedLimitsRefuse(t *testing.T) {
 	}
 }
 
+// TestOversize: a form that is too large as JSON names the largest part of it.
+func TestOversize(t *testing.T) {
+	long := strings.Repeat("x", 500)
+	for _, tc := range []struct {
+		name              string
+		field             Field
+		rule, named, says string
+	}{
+		{"description", Field{Kind: KindString, Name: "big", Label: "B", Description: long}, RuleDescription, "big", "make its description shorter"},
+		{"default", Field{Kind: KindString, Name: "big", Label: "B", Default: TextValue(long[:200])}, RuleDefault, "big", "make its default shorter"},
+		{"options", Field{Kind: KindSingleSelect, Name: "big", Label: "B", Options: []Option{{Value: long, Label: "O"}}}, RuleOptions, "big", "make its list of options shorter"},
+		{"name", Field{Kind: KindBoolean, Name: "big" + long[:200], Label: "B"}, RuleSize, "big" + long[:200], "make its name and label shorter"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := texts(3)
+			f.Fields[1] = tc.field
+			lim := OurLimits()
+			lim.Request = 300
+			errs, _ := errors.AsType[Errors](f.Admit(lim))
+			if len(errs) != 1 || errs[0].Field != tc.named || errs[0].Rule != tc.rule || !strings.Contains(errs[0].Message, tc.says) {
+				t.Errorf("%+v", errs)
+			}
+		})
+	}
+}
+
 // TestFallingDefault: a default longer than a length that had to fall is
 // dropped; the server never stated that length, so it refuses nothing.
 func TestFallingDefault(t *testing.T) {

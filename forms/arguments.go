@@ -27,7 +27,7 @@ func ReadArguments(raw []byte) (Arguments, error) {
 	const maxBytes = 256 << 10
 	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: maxBytes})
 	if err != nil {
-		return Arguments{}, jsonError(err)
+		return Arguments{}, JSONErrors(err)
 	}
 	if v.Kind() != strictjson.Object {
 		return Arguments{}, SchemaErrors{{Message: "the schema must be an object"}}

@@ -21,7 +21,7 @@ func ReadElicitation(params []byte, opt SchemaOptions) (Elicitation, error) {
 	opt = opt.withDefaults()
 	v, err := strictjson.Parse(params, strictjson.Limits{MaxBytes: opt.MaxBytes})
 	if err != nil {
-		return Elicitation{}, jsonError(err)
+		return Elicitation{}, JSONErrors(err)
 	}
 	if v.Kind() != strictjson.Object {
 		return Elicitation{}, SchemaErrors{{Message: "the params must be an object"}}
@@ -75,13 +75,31 @@ func (e Elicitation) Form(who Requester, tool string) Form {
 // MessageFor is the message of a form: the server's, else the schema's
 // description, else its title, else a sentence that names the tool.
 func (s Schema) MessageFor(message, tool string) string {
-	for _, m := range []string{message, s.Description, s.Title} {
-		if !isBlank(m) {
-			return m
-		}
+	switch s.MessageKeyword(message) {
+	case "message":
+		return message
+	case "description":
+		return s.Description
+	case "title":
+		return s.Title
 	}
 	if len(s.Fields) == 0 {
 		return fmt.Sprintf("The tool %s asks for your consent.", quoteName(tool))
 	}
 	return fmt.Sprintf("The tool %s asks for an answer.", quoteName(tool))
+}
+
+// MessageKeyword is where [Schema.MessageFor] takes the message from: message,
+// or the description or title of the schema, which stand in for one that is
+// blank; it is empty where nothing is left but to name the tool.
+func (s Schema) MessageKeyword(message string) string {
+	switch {
+	case !isBlank(message):
+		return "message"
+	case !isBlank(s.Description):
+		return "description"
+	case !isBlank(s.Title):
+		return "title"
+	}
+	return ""
 }

@@ -8,23 +8,25 @@ import (
 // Rules are what a [FieldError] can name. They are spelt as the key of the
 // contract that they come from, where there is one.
 const (
-	RuleRequired   = "required"   // a required field has no value
-	RuleUnknown    = "unknown"    // the form has no field of that name
-	RuleType       = "type"       // a value of another type
-	RuleMinLength  = "minLength"  //
-	RuleMaxLength  = "maxLength"  //
-	RuleFormat     = "format"     //
-	RuleCharacters = "characters" // a control character in a text
-	RuleMinimum    = "minimum"    //
-	RuleMaximum    = "maximum"    //
-	RuleNumber     = "number"     // not a number, too long, or out of range
-	RuleOptions    = "options"    // not one of the options; or bad options
-	RuleUnique     = "unique"     // a choice, name, value or label that stands twice
-	RuleMinItems   = "minItems"   //
-	RuleMaxItems   = "maxItems"   //
-	RuleDefault    = "default"    // a default that does not satisfy its field
-	RuleSize       = "size"       // a limit of bytes or of a count
-	RuleKind       = "kind"       // an unknown kind, or members of another kind
+	RuleRequired    = "required"    // a required field has no value
+	RuleUnknown     = "unknown"     // the form has no field of that name
+	RuleType        = "type"        // a value of another type
+	RuleMinLength   = "minLength"   //
+	RuleMaxLength   = "maxLength"   //
+	RuleFormat      = "format"      //
+	RuleCharacters  = "characters"  // a control character in a text
+	RuleMinimum     = "minimum"     //
+	RuleMaximum     = "maximum"     //
+	RuleNumber      = "number"      // not a number, too long, or out of range
+	RuleOptions     = "options"     // not one of the options; or bad options
+	RuleUnique      = "unique"      // a choice, name, value or label that stands twice
+	RuleMinItems    = "minItems"    //
+	RuleMaxItems    = "maxItems"    //
+	RuleDefault     = "default"     // a default that does not satisfy its field
+	RuleSize        = "size"        // a limit of bytes or of a count
+	RuleKind        = "kind"        // an unknown kind, or members of another kind
+	RuleMessage     = "message"     // the message of a form, as to its size
+	RuleDescription = "description" // a description that makes a form too large
 )
 
 // FieldError says what is wrong with one field, in words a person can act on.

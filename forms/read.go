@@ -1,7 +1,9 @@
 package forms
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"askback/internal/strictjson"
 )
@@ -29,14 +31,53 @@ func ReadSchema(raw []byte, opt SchemaOptions) (Schema, error) {
 	opt = opt.withDefaults()
 	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: opt.MaxBytes})
 	if err != nil {
-		return Schema{}, jsonError(err)
+		return Schema{}, JSONErrors(err)
 	}
 	return readSchema(v, opt)
 }
 
-// jsonError is an error of the JSON itself as a schema error.
-func jsonError(err error) SchemaErrors {
-	return SchemaErrors{{Message: err.Error()}}
+// JSONErrors are what is wrong with the JSON itself as the errors of a schema,
+// of params or of a result: with the property and the keyword that it is in,
+// where it is in one.
+func JSONErrors(err error) SchemaErrors {
+	e, ok := errors.AsType[*strictjson.Error](err)
+	if !ok {
+		return SchemaErrors{{Message: err.Error()}}
+	}
+	keys := slices.Clip(e.Keys)
+	if e.Problem == strictjson.DuplicateKey {
+		keys = append(keys, e.Key)
+	}
+	out := &SchemaError{}
+	whole := false // whether property and keyword say all of the place
+	out.Field, out.Keyword, whole = schemaPlace(keys)
+	bare := *e
+	if whole {
+		bare.Path = ""
+	}
+	out.Message = bare.Error()
+	return SchemaErrors{out}
+}
+
+// schemaPlace is the property and the keyword that keys lead into, from the top
+// of a schema, of params or of a result; whole says that they lead no further.
+func schemaPlace(keys []string) (field, keyword string, whole bool) {
+	inResult := len(keys) > 3 && keys[0] == "inputRequests" && keys[2] == "params"
+	if inResult {
+		keys = keys[3:]
+	}
+	if len(keys) > 1 && keys[0] == "requestedSchema" {
+		keys = keys[1:]
+	}
+	switch {
+	case len(keys) == 0:
+		return "", "", true
+	case keys[0] != "properties" || len(keys) == 1:
+		return "", keys[0], len(keys) == 1 && !inResult
+	case len(keys) == 2:
+		return keys[1], keys[0], !inResult && keys[1] != ""
+	}
+	return keys[1], keys[2], len(keys) == 3 && !inResult && keys[1] != ""
 }
 
 func readSchema(v strictjson.Value, opt SchemaOptions) (Schema, error) {

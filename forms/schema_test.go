@@ -392,8 +392,14 @@ func TestSchemaRoot(t *testing.T) {
 		{"another type", `{"type":"string"}`, "", "type", `must be "object"`},
 		{"not an object", `[]`, "", "", "must be an object"},
 		{"not JSON", `{`, "", "", "is not JSON"},
-		{"duplicate property", props(`"a":{"type":"string"},"a":{"type":"string"}`), "", "", `key "a" stands twice`},
-		{"lone surrogate", props(`"a":{"type":"string","title":"\ud800"}`), "", "", "half of a surrogate pair"},
+		{"duplicate property", props(`"a":{"type":"string"},"a":{"type":"string"}`), "a", "properties", `key "a" stands twice`},
+		{"duplicate keyword", `{"type":"object","type":"object"}`, "", "type", `key "type" stands twice`},
+		{"duplicate keyword of a property", props(`"a.b":{"title":"A","title":"B"}`), "a.b", "title", `key "title" stands twice`},
+		{"duplicate far down", props(`"a":{"oneOf":[{"const":"x","const":"y"}]}`), "a", "oneOf", `properties.a.oneOf[0]: key "const" stands twice`},
+		{"duplicate beside the properties", props(``, `"$defs":{"A":{"x":1,"x":2}}`), "", "$defs", `$defs.A: key "x" stands twice`},
+		{"duplicate in an empty name", props(`"":{"title":"A","title":"B"}`), "", "title", `properties."": key "title" stands twice`},
+		{"lone surrogate in a choice", props(`"a":{"enum":["\ud800"]}`), "a", "enum", "properties.a.enum[0]: holds half of a surrogate pair"},
+		{"lone surrogate", props(`"a":{"type":"string","title":"\ud800"}`), "a", "title", "half of a surrogate pair"},
 		{"properties list", `{"type":"object","properties":[]}`, "", "properties", "must be an object"},
 		{"required text", props(``, `"required":"a"`), "", "required", "must be a list"},
 		{"required undeclared", props(`"a":{"type":"string"}`, `"required":["a","ghost"]`), "ghost", "required", "not among the properties"},
@@ -568,6 +574,15 @@ func TestReadElicitation(t *testing.T) {
 				t.Errorf("error %v, want keyword %s", err, tc.keyword)
 			}
 		})
+	}
+	for _, tc := range []struct{ params, want string }{
+		{`{"message":"m","message":"n",` + schema + `}`, `keyword "message": key "message" stands twice`},
+		{`{"message":"m","requestedSchema":` + props(`"a":{"title":"A","title":"B"}`) + `}`, `property "a", keyword "title": key "title" stands twice`},
+		{`{"message":"\ud800",` + schema + `}`, `keyword "message": holds half of a surrogate pair`},
+	} {
+		if _, err := ReadElicitation([]byte(tc.params), SchemaOptions{}); err == nil || err.Error() != tc.want {
+			t.Errorf("%s: %v, want %s", tc.params, err, tc.want)
+		}
 	}
 	if _, err := ReadElicitation([]byte(`[]`), SchemaOptions{}); err == nil {
 		t.Error("an array is params")

@@ -135,7 +135,7 @@ func notJSON(err error) (*strictjson.Error, bool) {
 }
 
 func refusedWhole(err error) *Report {
-	return &Report{Requests: []Request{{Errors: forms.SchemaErrors{{Message: err.Error()}}}}}
+	return &Report{Requests: []Request{{Errors: forms.JSONErrors(err)}}}
 }
 
 // readRequest reads params or a bare schema.
@@ -154,7 +154,7 @@ func readRequest(v strictjson.Value) Request {
 	form, err := el.Form(forms.Requester{Name: toolName}, toolName).Fit(forms.OurLimits())
 	if err != nil {
 		es, _ := errors.AsType[forms.Errors](err)
-		return Request{Errors: admission(es)}
+		return Request{Errors: admission(es, el)}
 	}
 	return Request{Form: form, Ignored: el.Schema.Ignored, Warnings: warnings(form, el.Schema)}
 }
@@ -189,10 +189,11 @@ func withHint(es forms.SchemaErrors, v strictjson.Value) forms.SchemaErrors {
 var schemaKeywords = map[string]bool{
 	forms.RuleMinLength: true, forms.RuleMaxLength: true, forms.RuleFormat: true, forms.RuleMinimum: true,
 	forms.RuleMaximum: true, forms.RuleMinItems: true, forms.RuleMaxItems: true, forms.RuleDefault: true,
+	forms.RuleDescription: true,
 }
 
 // admission turns errors of admission into those of a schema.
-func admission(es forms.Errors) forms.SchemaErrors {
+func admission(es forms.Errors, el forms.Elicitation) forms.SchemaErrors {
 	out := make(forms.SchemaErrors, len(es))
 	for i, e := range es {
 		out[i] = &forms.SchemaError{Field: e.Field, Message: e.Message}
@@ -201,6 +202,13 @@ func admission(es forms.Errors) forms.SchemaErrors {
 			out[i].Keyword = e.Rule
 		case e.Rule == forms.RuleOptions:
 			out[i].Keyword = "enum"
+		case e.Rule == forms.RuleMessage:
+			out[i].Keyword = el.Schema.MessageKeyword(el.Message)
+			if out[i].Keyword != forms.RuleMessage {
+				out[i].Message = "stands in for the message, which is missing or empty; " + e.Message
+			}
+		case e.Field != "": // the size of a name, or of a field as a whole
+			out[i].Keyword = "properties"
 		}
 	}
 	return out

@@ -98,7 +98,7 @@ func TestJSONShapes(t *testing.T) {
 			`{"requests":[{"key":"z",` + read[1:] + `,{"key":"","error":` + pattern + `,"errors":[` + pattern + `]}]}`},
 		{"empty result", `{"resultType":"input_required","inputRequests":{},"requestState":""}`, `{"requests":[]}`},
 		{"result without its type", `{"inputRequests":{"z":` + entry(``) + `}}`, `{"requests":[{"key":"z","form":{"message":"m","requester":{"name":"lint"},"fields":[]},"ignored":[],"warnings":[{"message":"resultType is not \"input_required\"; a client takes the result as complete and asks nothing"}]}]}`},
-		{"duplicate key is a refusal", `{"type":"object","type":"object"}`, `{"error":{"message":"key \"type\" stands twice"},"errors":[{"message":"key \"type\" stands twice"}]}`},
+		{"duplicate key is a refusal", `{"type":"object","type":"object"}`, `{"error":{"keyword":"type","message":"key \"type\" stands twice"},"errors":[{"keyword":"type","message":"key \"type\" stands twice"}]}`},
 		{"not an object", `5`, `{"error":{"message":"the schema must be an object"},"errors":[{"message":"the schema must be an object"}]}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -111,6 +111,46 @@ func TestJSONShapes(t *testing.T) {
 			}
 			if r.Text() == "" || !strings.HasSuffix(r.Text(), "\n") {
 				t.Errorf("text %q", r.Text())
+			}
+		})
+	}
+}
+
+// TestRefusalsNamePlaces: what is wrong with the JSON, or too large in all, is
+// told with the property and the keyword, too.
+func TestRefusalsNamePlaces(t *testing.T) {
+	described := func(n, size int) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(`,"f` + strings.Repeat("i", i) + `":{"type":"string","title":"F","description":"` + strings.Repeat("d", size) + `"}`)
+		}
+		return `"requestedSchema":{"type":"object","properties":{` + b.String()[1:] + `}}`
+	}
+	x := strings.Repeat("x", 9000)
+	schema := `"requestedSchema":{"type":"object","properties":{}}`
+	result := func(params string) string {
+		return `{"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":` + params + `}}}`
+	}
+	for _, tc := range []struct{ name, in, field, keyword, says string }{
+		{"long message", `{"message":"` + x[:8193] + `",` + schema + `}`, "", "message", "the message is 8193 bytes, at most 8192 are allowed"},
+		{"long description for an empty message", `{"message":"","requestedSchema":{"type":"object","description":"` + x + `","properties":{}}}`, "", "description", "stands in for the message, which is missing or empty; the message is 9000 bytes"},
+		{"long title of a bare schema", `{"type":"object","title":"` + x + `","properties":{}}`, "", "title", "stands in for the message"},
+		{"many long descriptions", `{"message":"m",` + described(32, 512) + `}`, "f" + strings.Repeat("i", 31), "description", "is the largest part, 617 bytes, of the form, which is 19334 bytes"},
+		{"a message that leaves no room", `{"message":"` + strings.Repeat(`\"`, 8190) + `",` + described(1, 20) + `}`, "", "message", "the message is the largest part"},
+		{"duplicate keyword", `{"type":"object","properties":{"a":{"title":"A","title":"B"}}}`, "a", "title", `key "title" stands twice`},
+		{"duplicate keyword in params", `{"message":"m","requestedSchema":{"properties":{"a":{"title":"A","title":"B"}}}}`, "a", "title", `key "title" stands twice`},
+		{"duplicate keyword in a result", result(`{"requestedSchema":{"properties":{"a":{"title":"A","title":"B"}}}}`), "a", "title", `inputRequests.k.params.requestedSchema.properties.a: key "title" stands twice`},
+		{"duplicate request", `{"inputRequests":{"k":1,"k":2}}`, "", "inputRequests", `inputRequests: key "k" stands twice`},
+		{"half a surrogate pair", `{"type":"object","properties":{"a":{"enum":["\ud800"]}}}`, "a", "enum", "properties.a.enum[0]: holds half of a surrogate pair"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r, err := Read([]byte(tc.in))
+			if err != nil || r.OK() {
+				t.Fatalf("%v\n%s", err, r.Text())
+			}
+			e := r.Requests[0].Errors[0]
+			if e.Field != tc.field || e.Keyword != tc.keyword || !strings.Contains(e.Message, tc.says) {
+				t.Errorf("%q %q %s", e.Field, e.Keyword, e.Message)
 			}
 		})
 	}

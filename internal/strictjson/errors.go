@@ -33,14 +33,15 @@ const (
 // never a value: values may be secrets.
 type Error struct {
 	Problem Problem
-	Path    string // where: `fields[2].label`; empty at the top
-	Key     string // for DuplicateKey, UnknownKey and MissingKey
-	Want    Kind   // for WrongType
-	Got     Kind   // for WrongType
-	Limit   int    // for TooLarge and TooDeep
-	Size    int    // for TooLarge
-	Offset  int64  // bytes into the text, for syntax errors; 0 where unknown
-	Detail  string // more words, for Syntax and BadValue
+	Path    string   // where: `fields[2].label`; empty at the top
+	Keys    []string // the same place by its keys and indices, whole and one by one; set by [Parse] alone
+	Key     string   // for DuplicateKey, UnknownKey and MissingKey
+	Want    Kind     // for WrongType
+	Got     Kind     // for WrongType
+	Limit   int      // for TooLarge and TooDeep
+	Size    int      // for TooLarge
+	Offset  int64    // bytes into the text, for syntax errors; 0 where unknown
+	Detail  string   // more words, for Syntax and BadValue
 }
 
 // Error is a sentence without the final stop.

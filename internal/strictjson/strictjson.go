@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -112,12 +113,13 @@ func syntaxError(data []byte, err error) error {
 	if !ok {
 		return &Error{Problem: Syntax, Detail: err.Error()}
 	}
-	out := &Error{Problem: Syntax, Path: pathOf(se.JSONPointer), Offset: se.ByteOffset}
+	out := &Error{Problem: Syntax, Offset: se.ByteOffset}
+	out.at(se.JSONPointer)
 	switch {
 	case errors.Is(se.Err, jsontext.ErrDuplicateName):
 		out.Problem = DuplicateKey
 		out.Key = se.JSONPointer.LastToken()
-		out.Path = pathOf(se.JSONPointer.Parent())
+		out.at(se.JSONPointer.Parent())
 	case !utf8.Valid(data):
 		out.Problem = BadUTF8
 	case bytes.HasPrefix(data, byteOrderMark):
@@ -128,6 +130,11 @@ func syntaxError(data []byte, err error) error {
 		out.Problem = LoneSurrogate
 	}
 	return out
+}
+
+// at says where e is.
+func (e *Error) at(p jsontext.Pointer) {
+	e.Path, e.Keys = pathOf(p), slices.Collect(p.Tokens())
 }
 
 var byteOrderMark = []byte("\ufeff")

@@ -54,6 +54,25 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// TestErrorKeys: the place by its keys is whole, where the path is shortened and
+// quotes what is no plain word.
+func TestErrorKeys(t *testing.T) {
+	long := strings.Repeat("k", 70)
+	for in, want := range map[string]string{
+		`{"a.b":{"0":[1,{"c":1,"c":2}]}}`:         "a.b|0|1",
+		`{"` + long + `":{"x":["","\ud800"]}}`:    long + "|x|1",
+		`{"a/b~":{"":"\ud800"}}`:                  "a/b~|",
+		`{"a":1,"a":2}`:                           "",
+		`{"properties":{"p":{"title":"\udc00"}}}`: "properties|p|title",
+	} {
+		_, err := Parse([]byte(in), Limits{})
+		e, _ := errors.AsType[*Error](err)
+		if e == nil || strings.Join(e.Keys, "|") != want {
+			t.Errorf("%s: %+v, want %s", in, e, want)
+		}
+	}
+}
+
 func TestParseAccepts(t *testing.T) {
 	for _, tc := range []struct {
 		text string
