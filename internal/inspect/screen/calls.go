@@ -49,10 +49,8 @@ func (m *Model) stateOf(c *inspect.Conversation) string {
 	if !c.Run.Open() {
 		return outcome(c.Run)
 	}
-	for _, p := range m.panels {
-		if p.ask().Run == c.Run.ID {
-			return "waits for you: " + string(p.ask().Kind)
-		}
+	if p := m.panelOf(c); p != nil {
+		return "waits for you: " + string(p.ask().Kind)
 	}
 	n := len(c.Legs)
 	switch {
@@ -66,6 +64,16 @@ func (m *Model) stateOf(c *inspect.Conversation) string {
 		text += " " + m.th.Glyphs.Dot + " " + progressText(p)
 	}
 	return text
+}
+
+// panelOf is the panel that a call waits for, or nil.
+func (m *Model) panelOf(c *inspect.Conversation) panel {
+	for _, p := range m.panels {
+		if c.Run != nil && p.ask().Run == c.Run.ID {
+			return p
+		}
+	}
+	return nil
 }
 
 func progressText(p *mcpmgr.Progress) string {
@@ -125,11 +133,9 @@ func callKey(k tea.KeyMsg, m *Model, c *inspect.Conversation) tea.Cmd {
 		m.push(&confirm{name: "abort", text: "Abort " + forms.Line(c.Name) + "? What is asked is not answered.", yes: "abort",
 			then: func(m *Model) tea.Cmd { m.ins.Abort(run); return nil }, opened: m.now()})
 	case "f":
-		for _, p := range m.panels {
-			if c.Run != nil && p.ask().Run == c.Run.ID {
-				m.raise(p)
-				return nil
-			}
+		if p := m.panelOf(c); p != nil {
+			m.raise(p)
+			return nil
 		}
 		m.notice = "this call waits for nothing"
 	case "E":

@@ -42,7 +42,9 @@ func (p *convPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		at = p.lines[p.at].message
 	}
 	switch k.String() {
-	case "esc", "q", "ctrl+c":
+	case "ctrl+c":
+		return p.interrupt(m)
+	case "esc", "q":
 		m.pop()
 	case "enter":
 		if at != nil {
@@ -61,6 +63,18 @@ func (p *convPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	default:
 		return callKey(k, m, p.c)
 	}
+	return nil
+}
+
+// interrupt aborts a call that runs, at the second time, as on its panels; from the page of any other it goes back.
+func (p *convPage) interrupt(m *Model) tea.Cmd {
+	if r := p.c.Run; r != nil && r.Open() {
+		return m.twice(abortAgain, r.ID, func() tea.Cmd {
+			m.ins.Abort(r.ID)
+			return nil
+		})
+	}
+	m.pop()
 	return nil
 }
 
@@ -104,7 +118,10 @@ func (p *convPage) rows(m *Model, w, h int) []string {
 func (p *convPage) hints(m *Model) []kit.Hint {
 	hs := []kit.Hint{{"enter", "message"}}
 	if r := p.c.Run; r != nil && r.Open() {
-		hs = append(hs, kit.Hint{"f", "panel"}, kit.Hint{"x", "abort"})
+		if m.panelOf(p.c) != nil {
+			hs = append(hs, kit.Hint{"f", "panel"})
+		}
+		hs = append(hs, kit.Hint{"ctrl+c", "abort"})
 	}
 	return append(hs, kit.Hint{"esc", "back"}, kit.Hint{"d", "diff"}, kit.Hint{"e", "again, edited"}, kit.Hint{"c", "copy"})
 }

@@ -136,6 +136,15 @@ var films = []struct {
 		f.press("ctrl+c")
 		f.shot("twice")
 	}},
+	{"aborted_leg", slow, nil, func(f *film) {
+		f.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "t"})
+		f.settle()
+		f.shot("on the wire")
+		f.press("ctrl+c")
+		f.shot("once")
+		f.press("ctrl+c")
+		f.shot("twice")
+	}},
 	{"legacy", demoServer, legacy, func(f *film) {
 		f.tool("mrtr_confirm")
 		f.open()
@@ -211,6 +220,11 @@ var films = []struct {
 		f.press("x", "ctrl+s")
 		f.shot("wrong")
 	}},
+}
+
+// slow is a server that answers no call.
+func slow() *peer.Server {
+	return peer.Scripted(map[string]peer.Reply{"tools/call": func(peer.Message, func(string)) string { return "" }})
 }
 
 // asksURL is a server that asks to visit an address once.

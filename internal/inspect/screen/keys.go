@@ -29,6 +29,7 @@ var bindings = []binding{
 	{"calls", "f", "the panel that the call waits for"},
 	{"calls", "e", "call again with edited arguments"},
 	{"calls", "x", "abort; asks once"},
+	{"calls", "ctrl+c twice", "abort, in the conversation of a call that runs"},
 	{"messages", "enter", "the message in full"},
 	{"messages", "d", "what a retry changes against the original"},
 	{"messages", "c", "copy, in a message"},
@@ -54,7 +55,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	s := k.String()
 	if m.tooSmall() {
 		if s == "ctrl+c" {
-			return m.twice("again to leave", m.quit)
+			return m.twice(leaveAgain, 0, m.quit)
 		}
 		return nil
 	}
@@ -106,7 +107,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 	case "q":
 		return m.leave()
 	case "ctrl+c":
-		return m.twice("again to leave", m.leave)
+		return m.twice(leaveAgain, 0, m.leave)
 	case "tab", "right":
 		return m.show((m.tab + 1) % len(m.tabs))
 	case "shift+tab", "left":
@@ -155,13 +156,20 @@ func (m *Model) show(tab int) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// twice does something at the second ctrl+c.
-func (m *Model) twice(say string, do func() tea.Cmd) tea.Cmd {
-	if now := m.now(); m.armed.IsZero() || now.Sub(m.armed) > again {
-		m.armed, m.notice = now, say
+// What the first ctrl+c says.
+const (
+	leaveAgain = "again to leave"
+	abortAgain = "again to abort the call"
+)
+
+// twice does something at the second ctrl+c for the same thing: run is the call that it is about, or 0.
+func (m *Model) twice(say string, run uint64, do func() tea.Cmd) tea.Cmd {
+	now := m.now()
+	if a := m.armed; a.say != say || a.run != run || now.Sub(a.at) > again {
+		m.armed, m.notice = armed{say, run, now}, say
 		return nil
 	}
-	m.armed = m.armed.Add(-again)
+	m.armed = armed{}
 	return do()
 }
 

@@ -118,6 +118,37 @@ func TestSearchAndCopy(t *testing.T) {
 	})
 }
 
+// ctrl+c twice aborts a call on its own page as it does in its panel. One that was meant for something else does not
+// count, and when the call has ended it goes back.
+func TestAbortOnThePageOfACall(t *testing.T) {
+	for _, s := range sizes {
+		bubble(t, slow, setup{w: s[0], h: s[1]}, func(r *rig) {
+			cancelled := func() int { return len(r.srv.Got("notifications/cancelled")) }
+			r.press("ctrl+c")
+			r.wants("again to leave")
+			r.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "t"})
+			r.settle()
+			r.now("ctrl+c")
+			r.wants("again to abort the call", "tools/call t", "c abort")
+			time.Sleep(again)
+			r.press("ctrl+c")
+			r.wants("again to abort the call")
+			if cancelled() != 0 {
+				t.Fatal("aborted by one key")
+			}
+			r.press("ctrl+c")
+			if got := outcome(r.conversation().Run); got != "ended: the call was aborted" || cancelled() != 1 {
+				t.Errorf("%s, %d cancellations", got, cancelled())
+			}
+			r.wantsNot("c abort")
+			r.press("ctrl+c")
+			if r.wantsNot("tools/call t"); r.quit || r.m.top() != nil {
+				t.Error("not back")
+			}
+		})
+	}
+}
+
 func TestLeaving(t *testing.T) {
 	bubble(t, demoServer, wide, func(r *rig) {
 		r.tool("mrtr_confirm")

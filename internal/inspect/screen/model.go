@@ -71,9 +71,16 @@ type Model struct {
 	status   map[string]mcpmgr.ServerStatus
 	news     []newsLine
 	notice   string
-	armed    time.Time // ctrl+c was pressed once
+	armed    armed // by the first ctrl+c
 	ticking  bool
 	quitting bool
+}
+
+// armed is what a second ctrl+c would do, as the first said it, and to which call.
+type armed struct {
+	say string
+	run uint64
+	at  time.Time
 }
 
 // listKey names a list of a server.

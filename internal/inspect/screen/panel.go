@@ -144,7 +144,7 @@ func (m *Model) panelKey(k tea.KeyMsg) tea.Cmd {
 		m.notice = "the server asks by itself: ctrl+f leaves, x under 5 calls aborts"
 		return nil
 	}
-	return m.twice("again to abort the call", func() tea.Cmd {
+	return m.twice(abortAgain, a.Run, func() tea.Cmd {
 		m.ins.Abort(a.Run)
 		return nil
 	})
