@@ -225,17 +225,29 @@ func (c *terminalTest) ends(reason string) *terminalTest {
 func (c *terminalTest) restored() {
 	c.t.Helper()
 	out := c.output()
-	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l"} {
+	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l", "\x1b[?7l": "\x1b[?7h"} {
 		if strings.LastIndex(out, on) > strings.LastIndex(out, off) {
 			c.t.Errorf("%q was not undone", on)
 		}
 	}
+	c.unwrapped()
 	now, err := modes(c.ptm)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	if now.Lflag != c.before.Lflag || now.Iflag != c.before.Iflag || now.Oflag != c.before.Oflag {
 		c.t.Errorf("the terminal's modes are %x %x %x, were %x %x %x", now.Iflag, now.Oflag, now.Lflag, c.before.Iflag, c.before.Oflag, c.before.Lflag)
+	}
+}
+
+// unwrapped checks that rows break by themselves nowhere on the screen that is ours, and everywhere else.
+func (c *terminalTest) unwrapped() {
+	c.t.Helper()
+	out := c.output()
+	for _, s := range []struct{ screen, whole string }{{"\x1b[?1049h", "\x1b[?1049h\x1b[?7l"}, {"\x1b[?1049l", "\x1b[?7h\x1b[?1049l"}} {
+		if n := strings.Count(out, s.screen); n == 0 || strings.Count(out, s.whole) != n {
+			c.t.Errorf("%q stands %d times in the output, %q %d times", s.screen, n, s.whole, strings.Count(out, s.whole))
+		}
 	}
 }
 
@@ -466,7 +478,10 @@ func TestTerminalSuspend(t *testing.T) {
 		})
 		c.see("> still here") // drawn again after it was continued
 		c.type_("\x03").wait("an empty composer", func() bool { return !strings.Contains(c.text(), "still here") })
-		c.type_("\x11").ends("quit")
+		c.type_("\x11").ends("quit").unwrapped()
+		if n := strings.Count(c.output(), "\x1b[?7l"); n != 2 {
+			t.Errorf("autowrap was turned off %d times, want it before and after the stop", n)
+		}
 	})
 }
 

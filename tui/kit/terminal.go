@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"sync"
 
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
 	"askback/tui/tty"
@@ -44,8 +46,11 @@ type output struct {
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.File.Write(p)
+	return writeUnwrapped(o.File, p)
 }
+
+// WriteString keeps io.WriteString from going past Write.
+func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
 // writer is an emulator's side of output.
 type writer struct {
@@ -56,7 +61,33 @@ type writer struct {
 func (w *writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.w.Write(p)
+	return writeUnwrapped(w.w, p)
+}
+
+// Rows do not break while the screen is ours. Terminals disagree about the width of some texts, and a row that one of
+// them finds too wide would go on in the next: the screen would scroll, our first rows would leave it, and what a server
+// wrote would begin a row without our bar. A row that is cut at the edge does none of this.
+//
+// The mode goes with the alternate screen, which every way of starting, ending, stopping and going on passes through.
+const (
+	enterScreen = ansi.SetModeAltScreenSaveCursor
+	leaveScreen = ansi.ResetModeAltScreenSaveCursor
+	wrapOff     = ansi.ResetModeAutoWrap
+	wrapOn      = ansi.SetModeAutoWrap
+)
+
+// writeUnwrapped writes p, in which autowrap ends where the screen becomes ours and returns before it is given back.
+func writeUnwrapped(w io.Writer, p []byte) (int, error) {
+	q := p
+	if bytes.Contains(p, []byte(enterScreen)) || bytes.Contains(p, []byte(leaveScreen)) {
+		q = bytes.ReplaceAll(q, []byte(enterScreen), []byte(enterScreen+wrapOff))
+		q = bytes.ReplaceAll(q, []byte(leaveScreen), []byte(wrapOn+leaveScreen))
+	}
+	n, err := w.Write(q)
+	if err == nil || n > len(p) {
+		n = len(p)
+	}
+	return n, err
 }
 
 // OpenTerminal takes the emulator, or in and out where it is nil.
