@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -56,12 +57,9 @@ func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error
 	defer closeLog()
 	side := g.startTools(servers, log)
 	defer side.close()
-	failures := make([]error, len(servers))
-	var wg sync.WaitGroup
-	for i, s := range servers {
-		wg.Go(func() { failures[i] = side.ready(ctx, s.Name) })
-	}
-	wg.Wait()
+	failures := side.readyAll(ctx, servers, func(names []string) {
+		fmt.Fprintf(g.env.stderr, "askback: waiting for %s\n", forms.Line(strings.Join(names, ", ")))
+	})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -80,6 +78,40 @@ func runTools(ctx context.Context, g *globals, args []string, asJSON bool) error
 		}
 	}
 	return last
+}
+
+// sayWaiting is after how long a person is told what is waited for.
+const sayWaiting = time.Second
+
+// readyAll waits for each server to be ready or to fail, and gives the failures in the servers' order. After a while it
+// says, once, what it waits for.
+func (s *toolSide) readyAll(ctx context.Context, servers []config.Server, waiting func(names []string)) []error {
+	type end struct {
+		i   int
+		err error
+	}
+	ends := make(chan end, len(servers))
+	for i, server := range servers {
+		go func() { ends <- end{i, s.ready(ctx, server.Name)} }()
+	}
+	failures, ended := make([]error, len(servers)), make([]bool, len(servers))
+	late := time.After(sayWaiting)
+	for n := 0; n < len(servers); {
+		select {
+		case e := <-ends:
+			n++
+			failures[e.i], ended[e.i] = e.err, true
+		case <-late:
+			var names []string
+			for i, server := range servers {
+				if !ended[i] {
+					names = append(names, server.Name)
+				}
+			}
+			waiting(names)
+		}
+	}
+	return failures
 }
 
 // tellLeftOut names the tools that a server has and nobody can call: those that cannot be read, and those that a Host

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -33,5 +34,19 @@ func TestToolsLeftOut(t *testing.T) {
 	}
 	if strings.Contains(r.stderr, "fine") {
 		t.Errorf("%q", r.stderr)
+	}
+}
+
+// Who waits for a server that is silent is told so, and for which.
+func TestToolsSaysWhatItWaitsFor(t *testing.T) {
+	w := newWorld(t)
+	demo, err := os.ReadFile(w.path("demo.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("slow.json", `{"mcpServers":{"silent":{"protocol":"modern","command":"sh","args":["-c","sleep 3; exit 1"]},`+strings.TrimPrefix(string(demo), `{"mcpServers":{`))
+	r := w.run("tools", "--config", w.path("slow.json"), "--json")
+	if r.code != exitUnreachable || !strings.Contains(r.stderr, "waiting for ") || !strings.Contains(r.stderr, "silent\n") || !strings.Contains(r.stdout, `"server":"demo"`) {
+		t.Errorf("%+v", r)
 	}
 }
