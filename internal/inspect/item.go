@@ -36,7 +36,7 @@ func ReadItem(raw json.RawMessage) Item {
 	if t := text(get(raw, "uriTemplate")); t != "" {
 		it.URI, it.Template = t, true
 		for _, v := range TemplateVariables(t) {
-			it.Arguments = append(it.Arguments, Argument{Name: v, Required: true})
+			it.Arguments = append(it.Arguments, Argument{Name: v, Required: needed(t, v)})
 		}
 	}
 	return it

@@ -86,6 +86,18 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// A variable is required where the address is none without it, and optional where it is left out with its operator.
+func TestTemplateVariablesThatAreNeeded(t *testing.T) {
+	it := ReadItem(json.RawMessage(`{"name":"t","uriTemplate":"x://{id}{+rest}{/path*}{.ext}{;p}{?q,id,n:3}{&r}{#f}"}`))
+	got := map[bool][]string{}
+	for _, a := range it.Arguments {
+		got[a.Required] = append(got[a.Required], a.Name)
+	}
+	if fmt.Sprint(got) != "map[false:[rest path ext p q n r f] true:[id]]" {
+		t.Error(got)
+	}
+}
+
 func TestTemplates(t *testing.T) {
 	values := map[string]string{"a": "x y", "b": "p/q?", "empty": ""}
 	for _, c := range []struct{ template, want string }{

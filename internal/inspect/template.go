@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -26,6 +27,17 @@ func TemplateVariables(template string) []string {
 		}
 	}
 	return out
+}
+
+// needed says whether a variable of a URI template stands where the address is not one without it: alone, as in {id}.
+// With an operator, as in {?q} or {/path}, it is left out together with what the operator puts before it.
+func needed(template, variable string) bool {
+	for _, e := range expressions(template) {
+		if e.op == 0 && slices.Contains(e.vars, variable) {
+			return true
+		}
+	}
+	return false
 }
 
 func expressions(t string) []expression {

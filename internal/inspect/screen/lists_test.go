@@ -1,8 +1,10 @@
 package screen
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -144,6 +146,42 @@ func TestAbortOnThePageOfACall(t *testing.T) {
 			r.press("ctrl+c")
 			if r.wantsNot("tools/call t"); r.quit || r.m.top() != nil {
 				t.Error("not back")
+			}
+		})
+	}
+}
+
+// On every screen the list of messages has the time of each, its direction, id, method and size.
+func TestMessagesHaveTheirTimes(t *testing.T) {
+	for _, s := range sizes {
+		bubble(t, demoServer, setup{w: s[0], h: s[1]}, func(r *rig) {
+			r.tool("mrtr_confirm")
+			r.press("ctrl+f", "6", "/", "method:tools/call", "enter")
+			for _, msg := range r.m.log.Messages {
+				if msg.Method != "tools/call" {
+					continue
+				}
+				want := regexp.MustCompile(msg.Time.Format("04:05") + `\S* [←→] ` + msg.ID + ` .*tools/call.* ` + size(msg.Size))
+				if !want.MatchString(r.frame()) {
+					t.Errorf("%v: no %s on\n%s", s, want, r.frame())
+				}
+			}
+		})
+	}
+}
+
+// A variable of a template that may be left out says so, and one that may not is asked for.
+func TestTemplateArguments(t *testing.T) {
+	for _, s := range sizes {
+		bubble(t, slow, setup{w: s[0], h: s[1]}, func(r *rig) {
+			item := inspect.ReadItem(json.RawMessage(`{"name":"t","uriTemplate":"x://t/{id}{?q}"}`))
+			r.m.push(newTextArgs(inspect.Request{Server: peer.Name, Method: "resources/read"}, item, r.m))
+			r.wants("id (required)", "q (optional)")
+			r.press("ctrl+s")
+			r.wants("id is required")
+			r.press("7", "ctrl+s")
+			if got := r.conversation().Name; got != "x://t/7" {
+				t.Errorf("%s was read", got)
 			}
 		})
 	}

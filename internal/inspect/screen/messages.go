@@ -47,8 +47,11 @@ func (s *messages) row(m *Model, i, w int) string {
 		arrow = "→"
 	}
 	lead := arrow + " "
-	if w < 60 && msg.ID != "" {
-		lead += kit.Clip(forms.Line(msg.ID), 6) + " "
+	if w < 60 {
+		if msg.ID != "" {
+			lead += kit.Clip(forms.Line(msg.ID), 6) + " "
+		}
+		lead = m.th.Dim.Render(msg.Time.Format("04:05")) + " " + lead // the hour is in the message
 	}
 	if w >= 60 {
 		lead = m.th.Dim.Render(msg.Time.Format("15:04:05.000")) + " " + lead
@@ -57,13 +60,17 @@ func (s *messages) row(m *Model, i, w int) string {
 		}
 		lead += kit.Pad(forms.Line(msg.ID), 4) + " "
 	}
-	what := forms.Line(msg.Method)
+	what, how := forms.Line(msg.Method), ""
 	switch {
 	case msg.Failed:
-		what += " " + m.th.Error.Render("error")
+		how = " " + m.th.Error.Render("error")
 	case msg.Response:
-		what += " result"
+		how = " result"
 	}
+	if w < 60 { // of a long method the beginning is enough
+		what = kit.Clip(what, max(8, w-kit.Width(lead)-kit.Width(how)-kit.Width(size(msg.Size))-1))
+	}
+	what += how
 	if c := m.log.Conversation(msg); c != nil && msg.Call != 0 && w >= 60 {
 		what += m.th.Dim.Render(fmt.Sprintf(" %s leg %d of %d", m.th.Glyphs.Dot, msg.Leg, len(c.Legs)))
 	}

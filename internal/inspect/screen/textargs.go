@@ -139,7 +139,7 @@ func (p *textArgs) given(except int) map[string]string {
 func (p *textArgs) send(m *Model) tea.Cmd {
 	given := p.given(-1)
 	for i, a := range p.item.Arguments {
-		if _, ok := given[a.Name]; a.Required && !ok && !p.item.Template {
+		if _, ok := given[a.Name]; a.Required && !ok {
 			p.at, p.problem = i, forms.Line(a.Name)+" is required"
 			return nil
 		}
