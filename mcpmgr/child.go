@@ -42,6 +42,18 @@ type child struct {
 	wg   sync.WaitGroup
 }
 
+// living holds the children of this process that were not reaped yet.
+var living sync.Map
+
+// KillChildren kills every server of this process with its whole group, without grace. It is for a program that is
+// about to die and cannot wait for Close: a server that heeds neither the end of its input nor SIGTERM would outlive it.
+func KillChildren() {
+	living.Range(func(c, _ any) bool {
+		killGroup(c.(*child).cmd)
+		return true
+	})
+}
+
 // hostToken is the one variable of ours that is a secret; a server gets it only when its entry
 // says so.
 const hostToken = "ASKBACK_TOKEN="
@@ -86,6 +98,7 @@ func startChild(cfg config.Server, ring *stderrRing, grace graces) (*child, erro
 	}
 	closeAll(files[0], files[3], files[5])
 	c := &child{cmd: cmd, grace: grace, stdin: files[1], stdout: files[2], stderr: files[4], exited: make(chan struct{})}
+	living.Store(c, nil)
 	tail := make(chan struct{})
 	c.wg.Go(func() {
 		defer close(tail)
@@ -138,6 +151,7 @@ func startError(cfg config.Server, err error) error {
 
 func (c *child) wait(stderrDone <-chan struct{}) {
 	err := c.cmd.Wait()
+	living.Delete(c)
 	killGroup(c.cmd) // whatever it left behind
 	deadline := time.Now().Add(graceTail)
 	_ = c.stdout.SetReadDeadline(deadline)

@@ -27,6 +27,7 @@ func TestHostFlags(t *testing.T) {
 		"no address":                  {[]string{"host", "--listen", "nowhere"}, 2, "--listen"},
 		"a role that there is not":    {[]string{"host", "token", "add", "a", "--role", "king"}, 2, "--role"},
 		"a token that has ended":      {[]string{"host", "token", "add", "a", "--expires", "-1h"}, 2, "--expires"},
+		"a token that never was":      {[]string{"host", "token", "add", "a", "--expires", "0s"}, 2, "--expires"},
 		"a name that is none":         {[]string{"host", "token", "add", "a b"}, 2, "token name"},
 		"a name that is taken":        {[]string{"host", "token", "add", "laptop"}, 2, "laptop"},
 		"a token that there is not":   {[]string{"host", "token", "revoke", "moon"}, 5, "moon"},

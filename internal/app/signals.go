@@ -9,6 +9,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"askback/mcpmgr"
 )
 
 // errSignal is the cause of a context that a signal ended.
@@ -53,6 +55,7 @@ func onSignals(end func(os.Signal), sigs ...os.Signal) (stop func()) {
 					came, first = true, time.Now()
 					end(s)
 				case s != syscall.SIGHUP && time.Since(first) > sameAct:
+					mcpmgr.KillChildren()
 					signal.Reset(s)
 					_ = syscall.Kill(os.Getpid(), s.(syscall.Signal))
 				}

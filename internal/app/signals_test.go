@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -121,9 +122,7 @@ func TestTwoTerminations(t *testing.T) {
 					t.Fatal("the server was not started")
 				}
 			}
-			for _, child := range childrenOf(cmd.Process.Pid) { // what is cut off leaves it
-				t.Cleanup(func() { syscall.Kill(-child, syscall.SIGKILL) })
-			}
+			children := childrenOf(cmd.Process.Pid)
 			cmd.Process.Signal(syscall.SIGTERM)
 			for range c.further {
 				time.Sleep(c.between)
@@ -132,8 +131,26 @@ func TestTwoTerminations(t *testing.T) {
 			if r := w.finish(cmd, &out, &errs); r.code != c.exit {
 				t.Errorf("exit %d, want %d: %+v", r.code, c.exit, r)
 			}
+			for _, child := range children {
+				for started := time.Now(); runs(child); time.Sleep(5 * time.Millisecond) {
+					if time.Since(started) > 10*time.Second {
+						syscall.Kill(-child, syscall.SIGKILL)
+						t.Error("the server outlives the program")
+						break
+					}
+				}
+			}
 		})
 	}
+}
+
+// runs says whether a process runs. One that has ended and that nobody has waited for does not.
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil { // gone, or no Linux
+		return syscall.Kill(pid, 0) == nil
+	}
+	return !bytes.Contains(stat, []byte(") Z "))
 }
 
 // What nohup started goes on when its terminal is lost.

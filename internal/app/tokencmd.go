@@ -35,12 +35,12 @@ func newTokenAdd(g *globals, f *hostFlags) *cobra.Command {
 but its tools run only in sessions in bypass mode.`,
 		Example: "  askback host token add laptop > token",
 		Args:    usageArgs(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := access.ParseRole(role)
 			if err != nil {
 				return usagef(fmt.Errorf("--role: %w", err))
 			}
-			if expires < 0 {
+			if expires < 0 || expires == 0 && cmd.Flags().Changed("expires") { // 0 would be never
 				return usagef(errors.New("--expires: a time from now, for example 720h"))
 			}
 			store, _, err := f.tokens(g)
