@@ -247,7 +247,7 @@ func (b *builder) options(p *property) []Option {
 // optionWords cuts the words of an option to their limits.
 func (b *builder) optionWords(o *Option) {
 	switch {
-	case isBlank(o.Label) && o.Label != o.Value: // an enum's empty value is meant to be seen as one
+	case o.Label != o.Value && isBlank(o.Label): // an enum's empty value is meant to be seen as one
 		b.changed.add(optionBlank, o.Value)
 	case len(o.Label) > b.lim.Label:
 		b.changed.add(optionLabelCut, o.Value)

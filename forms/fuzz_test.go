@@ -152,6 +152,7 @@ func checkSchema(t *testing.T, data []byte) {
 		}
 		return
 	}
+	checkChanged(t, s)
 	fit, err := Form{Message: "m", Requester: Requester{Name: "t"}, Fields: s.Fields}.Fit(OurLimits())
 	if err != nil {
 		return
@@ -172,9 +173,21 @@ func checkSchema(t *testing.T, data []byte) {
 	}
 }
 
+// checkChanged asserts that what is told of the reading is short and about a
+// field.
+func checkChanged(t *testing.T, s Schema) {
+	t.Helper()
+	for _, c := range s.Changed {
+		if _, ok := (Form{Fields: s.Fields}).Field(c.Field); !ok || c.Text == "" || len(c.Text) > 2048 {
+			t.Fatalf("%q is told of %q", c.Text, c.Field)
+		}
+	}
+}
+
 func FuzzProjection(f *testing.F) {
 	for _, s := range []string{
 		"plain", "a\r\nb\tc", "\x1b]52;c;ZXZpbA==\x07", "\u009b2J", "a\u202eb\u2066", "👩🏽\u200d🚀", "❤\ufe0f\u200d🔥", "a\u0301\u0302\u0303\u0304\u0305\u0306",
+		"java.io asp.net. evil.de", "java.io.java.io",
 		"\xff\xed\xa0\x80", "\U000e0041\U0010ffff\ue000", `\u{202e}\x1b`, "",
 	} {
 		f.Add(s)
@@ -186,5 +199,10 @@ func FuzzProjection(f *testing.F) {
 		if Line(line) != line || Block(block) != block || Line(block) != line {
 			t.Fatalf("%q: not idempotent: %q %q", s, line, block)
 		}
+		// What is shown otherwise than it is typed has a remark.
+		if told := hiddenIn(s); (told == "") != (block == strings.ReplaceAll(s, "\t", " ")) {
+			t.Fatalf("%q is shown as %q, and told as %q", s, block, told)
+		}
+		HasLink(Form{Message: s}) // ends
 	})
 }
