@@ -94,7 +94,7 @@ func (s *session) readLog(params json.RawMessage) LogMessage {
 		m.Logger = s.recent.text(text)
 	}
 	if v, ok := find(ms, "data"); ok {
-		m.Data = hideStates(v).raw
+		m.Data = hideStates(v, 1).raw
 	}
 	return m
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -22,7 +23,7 @@ type states struct {
 	pats [][]byte // longest first
 }
 
-// add remembers a state token (with its quotes) in both spellings: as written and as meant.
+// add remembers a state token (with its quotes) in three spellings: as written, as meant, and as JSON within JSON has it.
 func (s *states) add(token json.RawMessage) {
 	if s == nil || len(token) < 2 {
 		return
@@ -31,7 +32,8 @@ func (s *states) add(token json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pats := slices.Clone(s.pats) // readers keep the old list
-	for _, p := range [][]byte{inner, unescape(inner)} {
+	again := quote(inner)
+	for _, p := range [][]byte{inner, unescape(inner), again[1 : len(again)-1]} {
 		if len(p) < minReflected || slices.ContainsFunc(pats, func(q []byte) bool { return bytes.Equal(p, q) }) {
 			continue
 		}
@@ -56,7 +58,38 @@ func (s *states) text(t string) string {
 	if len(pats) == 0 {
 		return t
 	}
-	return string(scrub([]byte(t), pats))
+	return cutStates(string(scrub([]byte(t), pats)), pats)
+}
+
+// maxCuts is how many ellipses are looked at: we set few.
+const maxCuts = 16
+
+// cutStates replaces what is left of a state that was cut to be quoted: its beginning before an ellipsis.
+func cutStates(t string, pats [][]byte) string {
+	at := len(t)
+	for range maxCuts {
+		if at = strings.LastIndex(t[:at], "…"); at < 0 {
+			break
+		}
+		for _, p := range pats {
+			if n := cutLength(t[:at], p); n > 0 {
+				t = t[:at-n] + redacted + t[at:]
+				at -= n
+				break
+			}
+		}
+	}
+	return t
+}
+
+// cutLength is how much of the beginning of p a text ends with, if it is enough to be told from a word.
+func cutLength(t string, p []byte) int {
+	for n := min(len(t), len(p)-1); n >= minReflected; n-- {
+		if t[len(t)-n] == p[0] && t[len(t)-n:] == string(p[:n]) {
+			return n
+		}
+	}
+	return 0
 }
 
 func scrub(text []byte, pats [][]byte) []byte {

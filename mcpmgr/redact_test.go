@@ -153,6 +153,39 @@ func TestLongStateInAnError(t *testing.T) {
 	}
 }
 
+// TestStateInARefusedRound: an error that names what is wrong with a round names no state by it, not even the beginning
+// of a long one, be it of this round or of one before.
+func TestStateInARefusedRound(t *testing.T) {
+	secret := strings.Repeat("abcdefghijklmnop", 20)
+	for name, requests := range map[string]string{
+		"method":      `{"k":{"method":"` + secret + `"}}`,
+		"mode":        `{"k":{"method":"elicitation/create","params":{"mode":"` + secret + `"}}}`,
+		"unknown key": `{"k":{"method":"roots/list","` + secret + `":1}}`,
+		"key twice":   `{"` + secret + `":{"method":"roots/list"},"` + secret + `":{"method":"roots/list"}}`,
+	} {
+		for when, results := range map[string][]string{
+			"now":    {inputRequired(requests, `"`+secret+`"`)},
+			"before": {inputRequired("", `"`+secret+`"`), inputRequired(requests, `"other"`)},
+		} {
+			_, err := callT(t, manage(t, "pipe", script(results...), Options{}), `{}`, accept(yes))
+			if err == nil || strings.Contains(err.Error(), "abcdef") || !strings.Contains(err.Error(), redacted) {
+				t.Errorf("%s, %s: %v", name, when, err)
+			}
+		}
+	}
+}
+
+// TestStateInNestedJSON: a state that is JSON itself is found in a result that is JSON within a text within a text.
+func TestStateInNestedJSON(t *testing.T) {
+	meant := `{"step":1,"by":"SECRET-0123456789"}`
+	inner := string(quoteString(`{"state":` + string(quoteString(meant)) + `}`))
+	body := `{"content":[{"type":"text","text":` + string(quoteString(`{"text":`+inner+`}`)) + `}]}`
+	res, err := callT(t, manage(t, "pipe", script(inputRequired("", string(quoteString(meant))), body), Options{}), `{}`, accept(yes))
+	if err != nil || strings.Contains(string(res.Raw), "SECRET") || !strings.Contains(string(res.Raw), redacted) {
+		t.Errorf("%v %s", err, res.Raw)
+	}
+}
+
 // TestStateInAStatus: a server cannot have a state shown as the reason why it failed, not even a
 // part of one that is longer than what is shown.
 func TestStateInAStatus(t *testing.T) {
@@ -279,7 +312,7 @@ func TestHideStates(t *testing.T) {
 		"a list of messages":      {`[{"requestState":"SECRET"}]`, `[{"requestState":"[6 bytes]"}]`, -1},
 		"a text":                  {`"requestState"`, `"requestState"`, -1},
 	} {
-		if h := hideStates(json.RawMessage(c.in)); string(h.raw) != c.want || h.size != c.size {
+		if h := hideStates(json.RawMessage(c.in), 1); string(h.raw) != c.want || h.size != c.size {
 			t.Errorf("%s: %s became %s of size %d, want %s of %d", name, c.in, h.raw, h.size, c.want, c.size)
 		}
 	}
@@ -301,7 +334,7 @@ func TestMalformedStates(t *testing.T) {
 		"escaped": {func(r *preq) {
 			r.result(`{"resultType":"input_required","request\u0053tate":"` + a + `","inputRequests":1}`)
 		}, CodeProtocolError},
-		"in an error": {func(r *preq) { r.failData(-32000, "no", `{"requestState":"`+a+`"}`) }, CodeServerError},
+		"in an error": {func(r *preq) { r.failData(-32000, "no "+a, `{"requestState":"`+a+`"}`) }, CodeServerError},
 		"in a notification": {func(r *preq) {
 			r.notify("notifications/message", `{"level":"info","data":{"requestState":"`+a+`"}}`)
 			r.fail(-32000, "no")
@@ -440,7 +473,7 @@ func FuzzState(f *testing.F) {
 		if len(text) < minReflected && len(inner) < minReflected && !bytes.Equal(out, body) {
 			t.Fatal("a short state was looked for")
 		}
-		if h := hideStates(inputStateBody(token)); h.size != stateSize(token) || len(text) > 4 && bytes.Contains(h.raw, token) {
+		if h := hideStates(inputStateBody(token), 1); h.size != stateSize(token) || len(text) > 4 && bytes.Contains(h.raw, token) {
 			t.Fatalf("%s", h.raw)
 		}
 	})

@@ -71,6 +71,8 @@ func readRound(ms []member) (*round, *ToolCallError) {
 		}
 		r.state, r.hasState = v, true
 	}
+	own := &states{} // an error quotes the server, and the call does not know this state yet
+	own.add(r.state)
 	v, ok := find(ms, "inputRequests")
 	if !ok {
 		if !r.hasState {
@@ -84,7 +86,7 @@ func readRound(ms []member) (*round, *ToolCallError) {
 	}
 	entries, err := members(v)
 	if err != nil {
-		return nil, failf(CodeProtocolError, "the inputRequests are malformed: %v", err)
+		return nil, failf(CodeProtocolError, "the inputRequests are malformed: %s", own.text(err.Error()))
 	}
 	if len(entries) > MaxInputRequests {
 		return nil, failf(CodeLimitExceeded, "the server asks %d things at once; the limit is %d", len(entries), MaxInputRequests)
@@ -92,6 +94,7 @@ func readRound(ms []member) (*round, *ToolCallError) {
 	for _, e := range entries {
 		q, terr := readRequest(e)
 		if terr != nil {
+			terr.Message = own.text(terr.Message)
 			return nil, terr
 		}
 		r.requests = append(r.requests, q)

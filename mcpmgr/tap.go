@@ -51,12 +51,16 @@ func (s *session) tap(dir Direction, req *request, id, method string, response b
 		if val == nil {
 			continue
 		}
-		h := hideStates(val)
+		at := 1
+		if key == "error" { // no driver looks for one in its data; a server may put it there
+			at = 2
+		}
+		h := hideStates(val, at)
 		shown[key] = h.raw
-		if h.size >= 0 && key != "error" {
+		if key != "error" && h.size >= 0 {
 			e.StateBytes = h.size
 		}
-		if key == "result" {
+		if dir == Received && key != "params" {
 			s.remember(req, st, h.tokens) // reflected in this very message, too
 		}
 	}
@@ -98,13 +102,14 @@ func (s *session) remember(req *request, st *states, tokens []json.RawMessage) {
 // hidden is JSON without the text of any requestState.
 type hidden struct {
 	raw    json.RawMessage
-	size   int               // of the state where the driver looks for it; -1: none
+	size   int               // of the state where one is looked for; -1: none
 	tokens []json.RawMessage // the strings that stood there
 }
 
 // hideStates replaces every requestState of a message's part by its size: the one that the driver reads, and whatever
-// a confused server calls so, however often, wherever and in whichever spelling. What is no JSON is withheld.
-func hideStates(raw json.RawMessage) hidden {
+// a confused server calls so, however often, wherever and in whichever spelling. What is no JSON is withheld. at is how
+// deep the one that counts stands.
+func hideStates(raw json.RawMessage, at int) hidden {
 	h := hidden{raw: raw, size: -1}
 	if !json.Valid(raw) {
 		h.raw = quoteString(fmt.Sprintf("[%d bytes, malformed]", len(raw)))
@@ -115,7 +120,7 @@ func hideStates(raw json.RawMessage) hidden {
 	eachState(raw, func(depth int, name []byte, from, to int) {
 		token := raw[from:to:to]
 		size := stateSize(token)
-		if depth == 1 && string(name) == "requestState" {
+		if depth == at && string(name) == "requestState" {
 			h.size = size
 			if isString(token) {
 				h.tokens = append(h.tokens, token)
@@ -142,7 +147,7 @@ func HideState(raw json.RawMessage) json.RawMessage {
 	found := false
 	var b builder
 	for _, m := range ms {
-		if isStateKey([]byte(m.name)) {
+		if isStateKey([]byte(m.name)) && string(m.val) != `"`+redacted+`"` {
 			found = true
 			m.val = sizeOnly(stateSize(m.val))
 		}
