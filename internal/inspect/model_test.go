@@ -322,6 +322,7 @@ func TestReplaceTexts(t *testing.T) {
 		`"{\"k\":\"a\\\"b\"}"`:                        `"{\"k\":\"[redacted]\"}"`,
 		`"\u0073ecret"`:                               `"[redacted]"`,
 		`{"a":`:                                       `"[redacted]"`,
+		`[12345.0,1.2345e4,12345.5,"12345.0"]`:        `["[redacted]","[redacted]",12345.5,"[redacted].0"]`,
 	} {
 		if got := string(replaceTexts(json.RawMessage(in), given)); got != want {
 			t.Errorf("%s became %s, want %s", in, got, want)

@@ -172,6 +172,7 @@ func replaceTexts(raw json.RawMessage, given []string) json.RawMessage {
 	if !json.Valid(raw) {
 		return quoted(redacted)
 	}
+	numbers := numbersOf(given)
 	out := make([]byte, 0, len(raw))
 	for rest := []byte(raw); len(rest) > 0; {
 		n := tokenLen(rest)
@@ -179,7 +180,7 @@ func replaceTexts(raw json.RawMessage, given []string) json.RawMessage {
 		rest = rest[n:]
 		switch {
 		case t[0] != '"':
-			if slices.Contains(given, string(t)) {
+			if slices.Contains(given, string(t)) || numbers.has(string(t)) {
 				t = quoted(redacted)
 			}
 		case !bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")):
@@ -188,6 +189,36 @@ func replaceTexts(raw json.RawMessage, given []string) json.RawMessage {
 		out = append(out, t...)
 	}
 	return out
+}
+
+// numbers are the values of those answers that are numbers: a server that reads 1500 may well write 1500.0.
+type numbers map[float64]bool
+
+func numbersOf(given []string) numbers {
+	out := numbers{}
+	for _, g := range given {
+		if v, ok := number64(g); ok {
+			out[v] = true
+		}
+	}
+	return out
+}
+
+func (n numbers) has(token string) bool {
+	if len(n) == 0 {
+		return false
+	}
+	v, ok := number64(token)
+	return ok && n[v]
+}
+
+// number64 reads a number as JSON writes it.
+func number64(s string) (float64, bool) {
+	if s == "" || strings.Trim(s, "0123456789+-.eE") != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v, err == nil
 }
 
 // tokenLen is the length of the first token of valid JSON, or of a part of it; blanks and punctuation are one byte each.
