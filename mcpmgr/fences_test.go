@@ -122,6 +122,9 @@ func TestCancel(t *testing.T) {
 				t.Fatal("a request was on the wire")
 			}
 			<-ended // the server learnt of it
+			if kind == "pipe" {
+				eventually(t, "the cancellation", func() bool { return len(p.by("notifications/cancelled")) > 0 })
+			}
 			cs := p.by("notifications/cancelled")
 			if kind == "pipe" && (len(cs) != 1 || cs[0].raw("requestId") != string(p.by("tools/call")[1].ID)) {
 				t.Fatal("one cancellation, for the id of leg 2")
