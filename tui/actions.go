@@ -62,6 +62,8 @@ func (m *Model) act(a action) tea.Cmd {
 		return m.stopTurn()
 	case doQuit:
 		return m.leave()
+	case doAwake:
+		return m.after(guard, awake{})
 	}
 	return nil
 }

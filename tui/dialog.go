@@ -5,12 +5,15 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"askback/tui/formview"
 	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
-// guard is how long something that opens by itself, or asks for a confirmation, ignores keys.
-const guard = 400 * time.Millisecond
+// guard is for how long the keys must be quiet before something that opens by itself, or asks for a confirmation, takes
+// one. Each key that it ignores starts the quiet anew: with a fixed time the next letter of what somebody goes on
+// writing would decide.
+const guard = formview.Guard
 
 // A dialog is a screen over the transcript. It draws itself, takes keys and says what it wants done; doing
 // it is the model's.
@@ -48,6 +51,7 @@ type (
 	doStop    struct{}                       // stop the open Turn
 	doRetry   struct{}                       // connect again now
 	doQuit    struct{}                       // leave, without asking again
+	doAwake   struct{}                       // draw again when the keys may act
 	doThen    struct{ first, second action } // both, in order
 	doArgs    struct {
 		server, tool string
@@ -70,8 +74,12 @@ func (doReload) action()  {}
 func (doStop) action()    {}
 func (doRetry) action()   {}
 func (doQuit) action()    {}
+func (doAwake) action()   {}
 func (doThen) action()    {}
 func (doArgs) action()    {}
+
+// awake comes when ignored keys may act again, so that the screen stops saying otherwise.
+type awake struct{}
 
 // confirm asks once whether something should be done. A text that does not fit is read to its end first.
 type confirm struct {
@@ -79,21 +87,31 @@ type confirm struct {
 	text   []string // paragraphs
 	yes    string   // what y does, in words
 	then   action
-	no     action // what anything else does; nil closes
-	opened time.Time
+	no     action    // what anything else does; nil closes
+	opened time.Time // or when the last key was ignored
 	kit.Scroller
-	read bool // the end was on screen
+	read    bool      // the end was on screen
+	ignored bool      // a key was, and so will the next be until they pause
+	blank   time.Time // a blank, or another key that writes, has scrolled
 }
 
 func (c *confirm) title() string { return c.name }
 
 func (c *confirm) key(k tea.KeyMsg, v view) action {
-	if v.now.Sub(c.opened) < guard {
-		return nil
+	s := k.String()
+	if k.Paste {
+		s = ""
 	}
-	switch k.String() {
-	case "y", "Y":
-		if !c.seen(v) {
+	if v.now.Sub(c.opened) < guard && s != "ctrl+c" {
+		return c.ignore(v)
+	}
+	c.ignored = false
+	switch s {
+	case "y", "Y", "ctrl+y":
+		switch {
+		case v.now.Sub(c.blank) < guard:
+			return c.ignore(v)
+		case !c.seen(v):
 			c.Scroller.Key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, v.h-1))
 			return nil
 		}
@@ -104,8 +122,20 @@ func (c *confirm) key(k tea.KeyMsg, v view) action {
 		}
 		return doClose{}
 	}
-	c.Scroller.Key(k, max(1, v.h-1))
+	writes := k.Type == tea.KeyRunes || k.Type == tea.KeySpace
+	switch scrolled := c.Scroller.Key(k, max(1, v.h-1)); {
+	case scrolled && writes:
+		c.blank = v.now
+	case !scrolled && (writes || k.Paste): // somebody writes something else
+		return c.ignore(v)
+	}
 	return nil
+}
+
+// ignore swallows a key and starts the quiet anew.
+func (c *confirm) ignore(v view) action {
+	c.opened, c.ignored = v.now, true
+	return doAwake{}
 }
 
 // seen says whether the end of the text is, or was, on screen.
@@ -137,7 +167,10 @@ func (c *confirm) rows(v view) []string {
 }
 
 func (c *confirm) hints(v view) []kit.Hint {
-	if !c.read {
+	switch {
+	case c.ignored && v.now.Sub(c.opened) < guard:
+		return []kit.Hint{{"pause", "keys are ignored until you do"}}
+	case !c.read:
 		return []kit.Hint{{"pgdn", "read on"}, {"n", "no"}, {"esc", "no"}}
 	}
 	return []kit.Hint{{"y", c.yes}, {"n", "no"}, {"esc", "no"}}

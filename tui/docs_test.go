@@ -46,8 +46,8 @@ func keysPage() string {
 
 * Nothing irreversible follows from one key on a screen where text is typed. Submit is on the review, decline and
   dismiss are asked once, and so is leaving while a call is open.
-* What opens by itself, a review and a question ignore keys for 400 ms, so that what was typed for something else
-  decides nothing.
+* What opens by itself, a review, a question and a form that has ended ignore keys until those have paused for 400 ms,
+  and so does a screen of letters that decide once another is typed. What was typed for something else decides nothing.
 * An enter that comes at once with a text of several lines, or with what an input method commits, sends nothing.
 * Only a person's confirmed decision sends an answer. Leaving, a signal, a lost terminal or connection and the end of
   the input send none.

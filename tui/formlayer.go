@@ -99,13 +99,30 @@ func (m *Model) formKey(e *entry, k tea.KeyMsg) tea.Cmd {
 	case formview.Submit:
 		return m.submit(e, a.Result)
 	case formview.Leave:
-		m.pop()
+		m.leaveForm(e)
 	case formview.Copy:
 		return m.copy(a.Text)
 	case formview.Close:
 		m.dropForm(e.in.ID)
 	}
-	return nil
+	return m.awaken(e.view)
+}
+
+// leaveForm puts the forms away. Where one is left that has ended and holds what was typed, how to get back to it is said:
+// nothing waits there that would.
+func (m *Model) leaveForm(e *entry) {
+	m.pop()
+	if e.view.Keeps() {
+		m.notice = "ctrl+f shows the closed form again"
+	}
+}
+
+// awaken draws the form again when the keys that it ignores now may act, and it stops saying so.
+func (m *Model) awaken(f *formview.Model) tea.Cmd {
+	if !f.Ignoring() {
+		return nil
+	}
+	return m.after(guard, awake{})
 }
 
 // dropForm takes an entry out of the queue and shows the next, if the queue is shown.

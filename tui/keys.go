@@ -71,7 +71,7 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 func (m *Model) interrupt() tea.Cmd {
 	if !m.tooSmall() {
 		if e := m.formUp(); e != nil && e.settled() {
-			m.dropForm(e.in.ID)
+			m.leaveSettled(e)
 			return nil
 		}
 		if _, ok := m.top().(*argslayer); ok {
@@ -107,6 +107,20 @@ func (m *Model) interrupt() tea.Cmd {
 	}
 	m.armed = now
 	return m.after(stopWindow, disarmed{})
+}
+
+// leaveSettled is ctrl+c on a form that is over. One that has just closed under the second ctrl+c, which stops the
+// Turn, would go with a third; one that holds what was typed is left and not dropped.
+func (m *Model) leaveSettled(e *entry) {
+	m.armed, m.notice = time.Time{}, ""
+	switch {
+	case e.view.Guarded():
+		m.notice = "this form has closed; ctrl+c again leaves it"
+	case e.view.Keeps():
+		m.leaveForm(e)
+	default:
+		m.dropForm(e.in.ID)
+	}
 }
 
 // quit leaves, and asks once while a call is open.
@@ -242,7 +256,7 @@ func (m *Model) argsKey(a *argslayer, k tea.KeyMsg) tea.Cmd {
 	case formview.Copy:
 		return m.copy(act.Text)
 	}
-	return nil
+	return m.awaken(a.f)
 }
 
 // enter sends the composer's text, or does what its command says.

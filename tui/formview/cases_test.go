@@ -213,13 +213,13 @@ func TestDismissAndDecline(t *testing.T) {
 		action forms.Action
 		asks   string
 	}{{"esc", forms.ActionCancel, "Dismiss this form"}, {"ctrl+x", forms.ActionDecline, "Decline, and tell the server no"}} {
-		for _, r := range []Request{{Form: deployForm()}, req(ofKind(forms.KindBoolean, "b", true)), req()} {
+		for i, r := range []Request{{Form: deployForm()}, req(ofKind(forms.KindBoolean, "b", true)), req()} {
 			d := drive(t, r, 80, 24).press(c.key).shows(c.asks)
 			for _, other := range []string{"enter", "n", "esc"} {
 				d.press(other).silent().hides(c.asks).press(c.key)
 			}
-			d.press("x", "s", "d", "Y", "space").paste("y").silent().shows(c.asks)
-			d.press("y")
+			d.press("x", "s", "d", "space").paste("y").silent().shows(c.asks)
+			d.wait(Guard).shows("y or n").press([]string{"y", "Y", "ctrl+y"}[i])
 			if got := d.submitted(); got.Action != c.action || got.Values != nil {
 				t.Errorf("%s sent %v", c.key, got)
 			}
@@ -305,15 +305,113 @@ func TestGuards(t *testing.T) {
 	d.m.Show()
 	d.send(keyMsg("y")).send(keyMsg("s")).silent().shows("no answer yet")
 	d = drive(t, req(text("a", true)), 80, 24).typed("x").send(keyMsg("ctrl+s")).wait(Guard - time.Millisecond).send(keyMsg("s"))
-	d.silent().wait(time.Millisecond).send(keyMsg("s"))
+	d.silent().wait(time.Millisecond).send(keyMsg("s")).silent().shows(ignoring).wait(Guard).hides(ignoring).send(keyMsg("s"))
 	d.submitted()
 	d = drive(t, req(text("a", true)), 80, 24).send(keyMsg("esc")).wait(Guard - time.Millisecond).send(keyMsg("y"))
-	d.silent().wait(time.Millisecond).send(keyMsg("y"))
+	d.silent().wait(time.Millisecond).send(keyMsg("y")).silent().wait(Guard).send(keyMsg("y"))
 	d.submitted()
-	d = drive(t, req(text("a", true)), 80, 24).typed("x")
+	d = drive(t, req(text("a", true)), 80, 24)
 	d.m.Closed("the provider was lost")
 	d.send(keyMsg("enter")).silent().wait(Guard).send(keyMsg("enter"))
 	if len(d.acts) != 1 || d.acts[0] != (Close{"i1"}) {
+		t.Errorf("%#v", d.acts)
+	}
+}
+
+// speed is how fast somebody types.
+const speed = 100 * time.Millisecond
+
+// going types on, as somebody does who has not looked at the screen.
+func (d *driver) going(s string) *driver {
+	for _, r := range s {
+		k := keyMsg(string(r))
+		switch r {
+		case ' ':
+			k = keyMsg("space")
+		case '\n':
+			k = keyMsg("enter")
+		}
+		d.send(k).wait(speed)
+	}
+	return d
+}
+
+// deciding are the screens on which a letter decides.
+func deciding(t *testing.T) map[string]func() *driver {
+	one := ofKind(forms.KindBoolean, "b", true)
+	return map[string]func() *driver{
+		"a form without fields": func() *driver { return drive(t, req(), 80, 24) },
+		"a lone boolean":        func() *driver { return drive(t, req(one), 80, 24) },
+		"one with a default":    func() *driver { return drive(t, req(defaulted(one, forms.BoolValue(true))), 80, 24) },
+		"a review":              func() *driver { return drive(t, req(text("a", false), one), 80, 24).keys("tab y ctrl+s").wait(Guard) },
+		"a long review": func() *driver {
+			return drive(t, Request{Form: manyFields(32)}, 80, 24).keys("ctrl+s").wait(Guard)
+		},
+		"a question": func() *driver { return drive(t, req(text("a", true)), 80, 24).press("ctrl+x").wait(Guard) },
+	}
+}
+
+// A form that opens while somebody types takes nothing of it, however long that goes on: only a pause ends it.
+func TestTypingOnDecidesNothing(t *testing.T) {
+	for name, open := range deciding(t) {
+		d := open()
+		d.m.Show()
+		d.going("meanwhile this is my yes, yes, s y s y").silent().shows(ignoring)
+		if d.wait(Guard).hides(ignoring).m.Guarded() {
+			t.Errorf("%s: deaf after a pause", name)
+		}
+	}
+	held := drive(t, req(), 80, 24)
+	held.m.Show()
+	for range 100 {
+		held.send(keyMsg("s")).wait(30 * time.Millisecond)
+	}
+	held.silent().wait(Guard).send(keyMsg("s")).submitted()
+}
+
+// Somebody who pauses before the form opens and types on after it writes a word, whose letters decide nothing behind the
+// first that means nothing here; nor does one behind a blank.
+func TestWordsDecideNothing(t *testing.T) {
+	for name, open := range deciding(t) {
+		for _, word := range []string{"this", "boys", "as", " s", " y s", "pasted"} {
+			d := open().going(word)
+			if len(d.acts) > 0 {
+				t.Errorf("%s: %q did %#v", name, word, d.acts)
+			}
+		}
+		if d := open().paste("x").send(keyMsg("s")).send(keyMsg("y")); len(d.acts) > 0 {
+			t.Errorf("%s: behind a paste %#v left", name, d.acts)
+		}
+	}
+}
+
+// What lay over a screen on which a letter decides leaves it deaf for a moment.
+func TestGoingBackIsGuarded(t *testing.T) {
+	for _, over := range []string{"ctrl+x", "ctrl+g"} {
+		d := drive(t, req(), 80, 24).press(over).wait(Guard)
+		d.send(keyMsg("esc")).send(keyMsg("s")).silent().wait(Guard).send(keyMsg("s")).submitted()
+	}
+}
+
+// Caps lock is no reason to say nothing.
+func TestCapsLock(t *testing.T) {
+	drive(t, req(text("a", false)), 80, 24).press("ctrl+s", "S").submitted()
+	drive(t, req(ofKind(forms.KindBoolean, "b", true)), 80, 24).press("N", "S").submitted()
+	d := drive(t, req(text("a", false)), 80, 24).press("ctrl+x", "N").silent().shows("▌ A")
+	d.press("ctrl+s", "E").shows("▌ A")
+}
+
+// A form that ends while somebody types in it keeps what was typed: the keys of a text close and copy nothing.
+func TestClosedFormKeepsWhatWasTyped(t *testing.T) {
+	d := drive(t, req(text("a", true)), 80, 24).typed("mine")
+	d.m.Closed("the provider was lost")
+	d.going("quick brown cat\nquite cc").silent().shows("A: mine", ignoring)
+	d.wait(Guard).going("\n").silent().shows("esc closes it").going("quick cat").silent()
+	d.wait(Guard).send(keyMsg("ctrl+f"))
+	if d.shows("A: mine", "ctrl+f"); len(d.acts) != 1 || d.acts[0] != (Leave{"i1"}) {
+		t.Errorf("%#v", d.acts)
+	}
+	if d.press("C", "esc"); len(d.acts) != 3 || d.acts[1] != (Copy{"i1", "A: mine"}) || d.acts[2] != (Close{"i1"}) {
 		t.Errorf("%#v", d.acts)
 	}
 }

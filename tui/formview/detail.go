@@ -73,13 +73,11 @@ func (m *Model) detailBody() []string {
 }
 
 func (m *Model) detailKey(k tea.KeyMsg) {
-	if k.Paste {
-		return
-	}
-	switch key := k.String(); key {
+	switch key := command(k); key {
 	case "esc", "enter", "q", "ctrl+g":
 		m.detail = nil
+		m.backToDeciding()
 	default:
-		m.detail.key(key, m.detailRoom())
+		m.detail.key(key, m.detailRoom()) // any other key means nothing here, and decides nothing
 	}
 }

@@ -91,7 +91,7 @@ func keyMsg(name string) tea.KeyMsg {
 // guard minds; where a screen opened, press waits for its guard.
 func (d *driver) press(keys ...string) *driver {
 	for _, k := range keys {
-		if d.m.guarded() {
+		if d.m.Guarded() {
 			d.wait(Guard)
 		}
 		d.send(keyMsg(k))

@@ -106,21 +106,29 @@ func (m *Model) typed(safe bool) string {
 	return strings.Join(out, "\n")
 }
 
+// settledKey takes a key of a form that is over. It closes on esc alone where it holds what was typed, and on nothing
+// that a person who has not seen it end would press in a field.
 func (m *Model) settledKey(k tea.KeyMsg) Action {
-	if k.Paste {
-		return nil
-	}
-	switch key := k.String(); key {
-	case "esc", "enter", "q", "ctrl+f":
+	switch key := command(k); key {
+	case "esc":
 		return Close{m.req.ID}
+	case "enter":
+		if !m.Keeps() {
+			return Close{m.req.ID}
+		}
+		m.status = "esc closes it, with what you typed"
 	case "c":
-		if m.canCopy() {
+		if m.Keeps() {
 			return Copy{m.req.ID, m.typed(false)}
 		}
+		m.stray(k)
 	default:
-		m.end.page.key(key, m.bodyRoom())
+		if !m.end.page.key(key, m.bodyRoom()) {
+			m.stray(k)
+		}
 	}
 	return nil
 }
 
-func (m *Model) canCopy() bool { return !m.end.ours && m.draft.Touched() }
+// Keeps says whether a form that is over holds what the person typed and nobody was sent: closing it loses that.
+func (m *Model) Keeps() bool { return m.stage == settled && !m.end.ours && m.draft.Touched() }

@@ -72,8 +72,8 @@ func (m *Model) hints() []hint {
 		return []hint{leave}
 	}
 	hs := []hint{{key: "esc", does: "close"}}
-	if m.canCopy() {
-		hs = append(hs, hint{key: "c", does: "copy what you typed"})
+	if m.Keeps() {
+		hs = append(hs, hint{key: "c", does: "copy what you typed"}, leave)
 	}
 	return hs
 }

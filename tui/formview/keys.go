@@ -15,11 +15,15 @@ import (
 const imePause = 30 * time.Millisecond
 
 func (m *Model) key(k tea.KeyMsg) Action {
-	if m.tooSmall() || m.guarded() {
+	if m.tooSmall() {
 		return nil
 	}
-	m.status = ""
-	if k.String() == "ctrl+f" && m.stage != settled {
+	if m.Guarded() {
+		m.swallow()
+		return nil
+	}
+	m.status, m.swallowed = "", false
+	if k.String() == "ctrl+f" {
 		m.detail = nil
 		return Leave{m.req.ID}
 	}
@@ -41,9 +45,6 @@ func (m *Model) key(k tea.KeyMsg) Action {
 	}
 	return nil // sending waits
 }
-
-// guarded says whether keys are still ignored.
-func (m *Model) guarded() bool { return m.now().Sub(m.since) < Guard }
 
 func (m *Model) current() *field { return m.fields[m.idx] }
 
@@ -140,11 +141,12 @@ func (m *Model) enter(f *field) {
 
 // singleKey is for a form that is its own review: what is chosen is on the screen, s sends it.
 func (m *Model) singleKey(k tea.KeyMsg) Action {
-	if k.Paste {
-		return nil
-	}
-	switch k.String() {
+	switch command(k) {
 	case "s", "ctrl+s":
+		if m.now().Sub(m.blank) < Guard {
+			m.swallow()
+			return nil
+		}
 		return m.submit()
 	case "ctrl+x":
 		return m.confirm(forms.ActionDecline)
@@ -164,8 +166,16 @@ func (m *Model) singleKey(k tea.KeyMsg) Action {
 		if m.form != nil && m.current().list.take() {
 			m.current().changed()
 		}
+	case "y", "n", " ":
+		if m.form == nil {
+			m.stray(k)
+			break
+		}
+		if m.form.Update(k); k.Type == tea.KeySpace {
+			m.blank = m.now()
+		}
 	default:
-		if m.form != nil {
+		if m.stray(k); m.form != nil && !printable(k) {
 			m.form.Update(k)
 		}
 	}
@@ -207,16 +217,14 @@ func (m *Model) confirm(a forms.Action) Action {
 		return Leave{m.req.ID}
 	}
 	m.back, m.stage, m.ask = m.stage, confirming, a
-	m.since = m.now()
+	m.guard()
 	return nil
 }
 
+// confirmKey takes the answer to the question. ctrl+y is for a keyboard whose letters are not Latin.
 func (m *Model) confirmKey(k tea.KeyMsg) Action {
-	if k.Paste {
-		return nil
-	}
-	switch k.String() {
-	case "y":
+	switch command(k) {
+	case "y", "ctrl+y":
 		if m.link != Connected {
 			m.status = "no connection: nothing can be sent yet"
 			return nil
@@ -224,6 +232,17 @@ func (m *Model) confirmKey(k tea.KeyMsg) Action {
 		return m.send(forms.Result{Action: m.ask})
 	case "n", "esc", "enter":
 		m.stage = m.back
+		m.backToDeciding()
+	default:
+		m.stray(k)
+		m.status = "y or n"
 	}
 	return nil
+}
+
+// backToDeciding is called when what lay over the form is gone: a screen where a letter decides has opened again.
+func (m *Model) backToDeciding() {
+	if m.stage == reviewing || m.stage == single {
+		m.guard()
+	}
 }

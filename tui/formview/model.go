@@ -56,7 +56,10 @@ type Model struct {
 
 	stage stage
 	back  stage     // where confirming and sending came from
-	since time.Time // keys are ignored for Guard from here
+	since time.Time // keys are ignored for Guard from here, see guard
+
+	swallowed bool      // a key was ignored since
+	blank     time.Time // a blank, or another key that writes, did something where letters decide
 
 	ask    forms.Action // what confirming asks about
 	review review
@@ -94,7 +97,7 @@ func New(req Request, opts Options) *Model {
 	if m.onOneScreen() {
 		m.stage = single
 	}
-	m.since = m.now()
+	m.guard()
 	m.Resize(m.w, m.h)
 	return m
 }
@@ -125,8 +128,8 @@ func (m *Model) SetPlace(position, total int) {
 	m.head = m.header()
 }
 
-// Show is called when the form comes back on the screen after it was left: keys are ignored for a moment again.
-func (m *Model) Show() { m.since = m.now() }
+// Show is called when the form comes back on the screen after it was left: keys are ignored until they pause again.
+func (m *Model) Show() { m.guard() }
 
 // Connection is how the connection over which the answer would go stands.
 type Connection string
@@ -156,7 +159,7 @@ func (m *Model) unsent(lead, why string) {
 	if m.stage == reviewing {
 		m.openReview()
 	}
-	m.since = m.now()
+	m.guard()
 	m.status = m.th.Glyphs.Bar + " " + lead + forms.Line(why) // behind the bar: it may quote the server
 }
 
@@ -176,7 +179,7 @@ func (m *Model) settle(e ending) {
 		return
 	}
 	m.stage, m.end, m.detail, m.status = settled, e, nil, ""
-	m.since = m.now()
+	m.guard()
 	m.end.page.rows = m.endRows()
 }
 

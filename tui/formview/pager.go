@@ -6,8 +6,10 @@ type pager struct {
 	top  int
 }
 
-func (p *pager) key(key string, room int) {
-	p.top, _ = scroll(key, p.top, room, len(p.rows))
+// key scrolls and says whether the key is one that does.
+func (p *pager) key(key string, room int) (scrolled bool) {
+	p.top, scrolled = scroll(key, p.top, room, len(p.rows))
+	return scrolled
 }
 
 // window is what is shown in room rows.

@@ -39,7 +39,8 @@ func (m *Model) openReview() {
 		f.visited = true
 		f.changed()
 	}
-	m.review, m.stage, m.since = r, reviewing, m.now()
+	m.review, m.stage = r, reviewing
+	m.guard()
 	m.review.fit(m)
 	if len(r.wrong) > 0 && r.wrong[0].Index >= 0 {
 		m.review.mark = r.wrong[0].Index
@@ -136,12 +137,13 @@ func (r *review) reveal(room int) {
 func (r *review) allSeen() bool { return r.seen >= len(r.rows) }
 
 func (m *Model) reviewKey(k tea.KeyMsg) Action {
-	if k.Paste {
-		return nil
-	}
 	r, room := &m.review, m.bodyRoom()
-	switch key := k.String(); key {
+	switch key := command(k); key {
 	case "s", "ctrl+s":
+		if m.now().Sub(m.blank) < Guard {
+			m.swallow() // the blank before it, or the j, was part of a text
+			return nil
+		}
 		return m.submitReviewed()
 	case "e", "esc":
 		m.edit(r.from)
@@ -158,10 +160,16 @@ func (m *Model) reviewKey(k tea.KeyMsg) Action {
 	case "ctrl+g":
 		m.openDetail()
 	default:
-		if top, ok := scroll(key, r.top, room, len(r.rows)); ok {
-			r.top = top
-			r.clamp(room)
+		top, ok := scroll(key, r.top, room, len(r.rows))
+		if !ok {
+			m.stray(k)
+			break
 		}
+		if printable(k) {
+			m.blank = m.now()
+		}
+		r.top = top
+		r.clamp(room)
 	}
 	return nil
 }
@@ -182,7 +190,7 @@ func (m *Model) submitReviewed() Action {
 	case !r.allSeen():
 		r.top = r.seen
 		r.clamp(room)
-		m.since = m.now()
+		m.guard()
 		m.status = "there was more to see; s again"
 		return nil
 	case m.link != Connected:

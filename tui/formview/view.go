@@ -123,7 +123,10 @@ func (m *Model) sendingBody() []string {
 // statusRow is the last row but one: where the person is, and what the last key did.
 func (m *Model) statusRow() string {
 	text, style := m.where(), m.th.Text
-	if m.status != "" {
+	switch {
+	case m.Ignoring():
+		text, style = ignoring, m.th.Warn
+	case m.status != "":
 		text, style = m.status, m.th.Error
 	}
 	tail := ""

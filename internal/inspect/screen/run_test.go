@@ -57,12 +57,12 @@ func (p *program) wait(text string) {
 	}
 }
 
-// keep presses a key until a text shows: a panel ignores keys for a moment.
+// keep presses a key until a text shows: a panel ignores keys until they have paused.
 func (p *program) keep(key, text string) {
 	p.t.Helper()
 	for range 100 {
 		p.press(key)
-		ctx, cancel := context.WithTimeout(p.t.Context(), 300*time.Millisecond)
+		ctx, cancel := context.WithTimeout(p.t.Context(), guard+200*time.Millisecond)
 		err := p.out.WaitText(ctx, text)
 		cancel()
 		if err == nil {
