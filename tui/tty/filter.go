@@ -7,22 +7,21 @@ var (
 	pasteEnd   = []byte("\x1b[201~")
 )
 
-// filter drops replies outside of pastes and what a paste has too much. It remembers between reads whether
-// a paste is open.
+// filter drops replies outside of pastes and what a paste has too much, and makes the keys of a keypad what they write.
+// It remembers between reads whether a paste is open.
 type filter struct {
 	paste  bool
 	pasted int
 	reply  bool // inside of a reply that is longer than a read
+	half   bool // the last read ended behind ESC O, whose key has not come in time
 }
 
 // apply compacts p in place and returns the new length.
 func (f *filter) apply(p []byte) int {
 	out := 0
 	for i := 0; i < len(p); {
-		n, keep := f.next(p[i:])
-		if keep {
-			out += copy(p[out:], p[i:i+n])
-		}
+		n, kept := f.next(p[i:])
+		out += copy(p[out:], kept)
 		i += n
 	}
 	return out
@@ -45,35 +44,65 @@ func (f *filter) inReply(p []byte) (n int, taken bool) {
 	return 1, true
 }
 
-// next says how many bytes at the start of p belong together and whether they pass.
-func (f *filter) next(p []byte) (n int, keep bool) {
+// next says how many bytes at the start of p belong together and what passes of them: never more.
+func (f *filter) next(p []byte) (n int, kept []byte) {
 	if f.reply {
 		if n, taken := f.inReply(p); taken {
-			return n, false
+			return n, nil
+		}
+	}
+	if f.half {
+		f.half = false
+		if k, ok := ss3Key(p[0]); ok {
+			if len(k) > 1 { // for which there is no room any more
+				k = nil
+			}
+			return 1, k
 		}
 	}
 	if f.paste {
 		if bytes.HasPrefix(p, pasteEnd) {
 			f.paste = false
-			return len(pasteEnd), true
+			return len(pasteEnd), p[:len(pasteEnd)]
 		}
-		f.pasted++
-		return 1, f.pasted <= MaxPaste
+		if f.pasted++; f.pasted > MaxPaste {
+			return 1, nil
+		}
+		return 1, p[:1]
 	}
 	if p[0] != esc {
-		return 1, true
+		return 1, p[:1]
 	}
 	if bytes.HasPrefix(p, pasteStart) {
 		f.paste, f.pasted = true, 0
-		return len(pasteStart), true
+		return len(pasteStart), p[:len(pasteStart)]
 	}
 	n = sequence(p)
-	if n < 0 {
-		f.reply = len(p) >= maxSequence && p[1] != '['
-		return len(p), !f.reply
+	switch {
+	case len(p) > 1 && p[1] == 'O':
+		return f.ss3(p, n)
+	case n < 0:
+		if f.reply = len(p) >= maxSequence && p[1] != '['; f.reply {
+			return len(p), nil
+		}
+		return len(p), p
+	case n == 3 && p[1] == '[' && p[2] == 'M':
+		return min(len(p), n+3), nil // the old mouse report has three bytes after its final
+	case reply(p[:n]):
+		return n, nil
 	}
-	if p[1] == '[' && n >= 3 && p[n-1] == 'M' && n == 3 {
-		return min(len(p), n+3), false // the old mouse report has three bytes after its final
+	return n, p[:n]
+}
+
+// ss3 takes a key that begins with ESC O and has n bytes.
+func (f *filter) ss3(p []byte, n int) (int, []byte) {
+	switch {
+	case n < 0:
+		f.half = true
+		return len(p), nil
+	case n == 3:
+		k, _ := ss3Key(p[2])
+		return n, k
 	}
-	return n, !reply(p[:n])
+	return n, nil
 }

@@ -60,6 +60,12 @@ func TestFilter(t *testing.T) {
 		{"old mouse", "\x1b[M !!z", "z"},
 		{"device control", "\x1bP>|term 1.0\x1b\\z", "z"},
 		{"replies inside a paste stay", "\x1b[200~\x1b[24;80R\x1b[201~", "\x1b[200~\x1b[24;80R\x1b[201~"},
+		{"a keypad writes what stands on it", "\x1bOp\x1bOs\x1bOy\x1bOj\x1bOk\x1bOl\x1bOm\x1bOn\x1bOo\x1bOX\x1bOM", "039*+,-./=\r"},
+		{"its arrows and function keys stay", "\x1bOA\x1bOD\x1bOP\x1bOS", "\x1bOA\x1bOD\x1bOP\x1bOS"},
+		{"home and end by the names that are known", "\x1bOH\x1bOF", "\x1b[H\x1b[F"},
+		{"other keys of its kind say nothing", "a\x1bOE\x1bO5P\x1bOzb\x1bO", "ab"},
+		{"alt+O and a control", "\x1bO\r", "\r"},
+		{"a keypad inside of a paste stays", "\x1b[200~\x1bOy\x1b[201~", "\x1b[200~\x1bOy\x1b[201~"},
 		{"after a paste they go", "\x1b[200~x\x1b[201~\x1b[24;80R", "\x1b[200~x\x1b[201~"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -199,6 +205,38 @@ func TestStuckPaste(t *testing.T) {
 	}
 }
 
+// A key of a keypad that comes in pieces, the last one late, is no letter either; one typed long after alt+O is.
+func TestKeypadInPieces(t *testing.T) {
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer out.Close()
+	r := NewReader(in, func(string) string { return "" })
+	r.Wait = time.Millisecond
+	b := make([]byte, 256)
+	for _, step := range []struct {
+		late     string
+		silent   bool
+		in, want string
+	}{{"", false, "\x1bOyk", "9k"}, {"y", false, "", "9"}, {"Ak", false, "", "k"}, {"zk", false, "", "zk"}, {"y", true, "", "y"}} {
+		if step.late != "" {
+			out.WriteString("x\x1bO")
+			if n, _ := r.Read(b); string(b[:n]) != "x" {
+				t.Fatalf("the beginning of a key: got %q", b[:n])
+			}
+		}
+		if r.last = time.Now().Add(time.Minute); step.silent {
+			r.last = time.Now().Add(-stuck)
+		}
+		out.WriteString(step.in + step.late)
+		if n, _ := r.Read(b); string(b[:n]) != step.want {
+			t.Errorf("%q: got %q, want %q", step.late+step.in, b[:n], step.want)
+		}
+	}
+}
+
 func slicesOf(b []byte, n int) func(func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for len(b) > 0 {
@@ -298,13 +336,21 @@ func TestDetect(t *testing.T) {
 
 func FuzzFilter(f *testing.F) {
 	f.Add([]byte("a\x1b[A\x1b]11;x\x07"), 3)
+	f.Add([]byte("a\x1bOy\x1bOH\x1bO5P\x1bO"), 9)
 	f.Fuzz(func(t *testing.T, b []byte, cut int) {
 		var fl filter
 		b = bytes.Clone(b)
-		n := fl.apply(b)
-		if n > len(b) {
-			t.Fatal("grew")
+		cut = min(max(0, cut), len(b))
+		for _, part := range [][]byte{b[:cut], b[cut:]} {
+			twice := bytes.Contains(part, []byte("\x1b\x1b")) // what follows a lone escape may be dropped
+			n := fl.apply(part)
+			if n > len(part) {
+				t.Fatal("grew")
+			}
+			if got := part[:n]; !fl.paste && !twice && bytes.Contains(got, []byte("\x1bOy")) && !bytes.Contains(got, pasteEnd) {
+				t.Fatalf("a key of the keypad passes: %q", got)
+			}
+			incomplete(part)
 		}
-		incomplete(b)
 	})
 }

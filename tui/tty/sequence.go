@@ -56,10 +56,7 @@ func sequence(b []byte) int {
 		}
 		return -1
 	case 'O':
-		if len(b) < 3 {
-			return -1
-		}
-		return 3
+		return ss3Sequence(b)
 	case ']', 'P', '_':
 		return stringSequence(b)
 	case esc:
