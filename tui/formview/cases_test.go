@@ -257,7 +257,16 @@ func TestUnmarkedPaste(t *testing.T) {
 		d.send(keyMsg(k)).wait(time.Millisecond)
 	}
 	d.silent().shows("field 2 of 2", "no answer yet").hides("Yes, ")
-	d.press("shift+tab").shows("prod")
+	d.press("shift+tab").shows("> prod yes")
+	d = drive(t, req(text("a", true), text("b", false)), 80, 24)
+	for _, k := range []string{"host", "ctrl+j", "port", "ctrl+j", "ctrl+j", "name", "ctrl+j"} {
+		d.send(keyMsg(k)).wait(time.Millisecond)
+	}
+	d.silent().shows("> host port name", "line breaks become spaces", "field 1 of 2").press("ctrl+s", "s")
+	if got := d.submitted().Values["a"].Text(); got != "host port name" {
+		t.Errorf("%q", got)
+	}
+	drive(t, req(text("a", true), text("b", false)), 80, 24).typed("x").press("ctrl+j", "y").shows("> x y", "line breaks became spaces")
 }
 
 // TM-09: the enter that confirms what an input method composed is not meant for the form; one after ASCII that came at

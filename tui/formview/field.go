@@ -39,6 +39,7 @@ type field struct {
 	focused bool
 	visited bool // left once, or reviewed: what is wrong is said
 	note    string
+	broken  bool // the last key was a line break, which is written as a space once something follows it
 
 	rows   []string // nil when they must be drawn
 	whole  bool     // nothing of the description was cut
@@ -130,8 +131,17 @@ func (f *field) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		return f, nil
 	}
+	if k.Type == tea.KeyCtrlJ {
+		f.broken, f.note = true, "line breaks become spaces"
+		return f, nil
+	}
+	broken := f.broken
+	f.broken = false
 	if denied(k) {
 		return f, nil
+	}
+	if broken && k.Type == tea.KeyRunes {
+		k.Runes = append([]rune{'\n'}, k.Runes...)
 	}
 	if k.Type == tea.KeyRunes || k.Type == tea.KeySpace {
 		k = f.admit(k)
@@ -209,7 +219,7 @@ func (f *field) Focus() tea.Cmd {
 
 // Blur implements huh.Field. It checks nothing: focus is never held back.
 func (f *field) Blur() tea.Cmd {
-	f.focused, f.visited, f.note = false, true, ""
+	f.focused, f.visited, f.note, f.broken = false, true, "", false
 	f.rows = nil
 	if f.input != nil {
 		f.input.Blur()
