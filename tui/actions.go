@@ -35,6 +35,7 @@ func (m *Model) act(a action) tea.Cmd {
 		return m.setMode(a.id, a.mode)
 	case doCall:
 		m.closeDialogs()
+		m.notice = ""
 		return m.send(a.line)
 	case doEdit:
 		m.keepText(a.text)
@@ -42,6 +43,8 @@ func (m *Model) act(a action) tea.Cmd {
 		return m.start(a.text)
 	case doArgs:
 		return m.askArgs(a)
+	case doKeep:
+		m.keepArgs(a.d)
 	case doRestart:
 		name := a.server
 		m.notice = restarting(name)
@@ -191,6 +194,9 @@ func (m *Model) start(text string) tea.Cmd {
 }
 
 func (m *Model) started(msg started) {
+	if msg.err == nil {
+		m.argsSent(msg.text)
+	}
 	if msg.session != m.open {
 		return
 	}

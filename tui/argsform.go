@@ -32,13 +32,13 @@ func (m *Model) askArgs(a doArgs) tea.Cmd {
 
 func (m *Model) argsDialog(t hostview.Tool, raw bool) dialog {
 	if raw {
-		return newRawArgs(t.Server, t.Name, "{}", nil)
+		return m.reopenedRaw(newRawArgs(t.Server, t.Name, "{}", nil))
 	}
 	form, why := forms.ArgumentsForm(t.InputSchema, forms.Requester{Name: t.Name, Source: t.Server}, t.Description)
 	if why != nil {
-		return newRawArgs(t.Server, t.Name, "{}", why)
+		return m.reopenedRaw(newRawArgs(t.Server, t.Name, "{}", why))
 	}
 	f := formview.New(formview.Request{ID: "arguments", Form: form, Arguments: true}, formview.Options{Theme: m.th, Now: m.now})
 	f.Resize(m.w, m.h)
-	return &argslayer{server: t.Server, tool: t.Name, f: f}
+	return m.reopened(&argslayer{server: t.Server, tool: t.Name, f: f})
 }

@@ -52,6 +52,7 @@ type (
 	doRetry   struct{}                       // connect again now
 	doQuit    struct{}                       // leave, without asking again
 	doAwake   struct{}                       // draw again when the keys may act
+	doKeep    struct{ d argsDraft }          // keep arguments that were not sent
 	doThen    struct{ first, second action } // both, in order
 	doArgs    struct {
 		server, tool string
@@ -75,6 +76,7 @@ func (doStop) action()    {}
 func (doRetry) action()   {}
 func (doQuit) action()    {}
 func (doAwake) action()   {}
+func (doKeep) action()    {}
 func (doThen) action()    {}
 func (doArgs) action()    {}
 

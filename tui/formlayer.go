@@ -275,16 +275,3 @@ func beside(row, more, dot string, instead bool, w int) string {
 	}
 	return kit.Spread(row, more, w)
 }
-
-// argslayer is a form for the arguments of a tool. It takes the whole window.
-type argslayer struct {
-	server, tool string
-	f            *formview.Model
-}
-
-func (a *argslayer) title() string               { return "arguments" }
-func (a *argslayer) hints(v view) []kit.Hint     { return nil }
-func (a *argslayer) rows(v view) []string        { return nil }
-func (a *argslayer) key(tea.KeyMsg, view) action { return nil }
-func (a *argslayer) resize(w, h int)             { a.f.Resize(w, h) }
-func (a *argslayer) show(m *Model)               { a.f.Show() }

@@ -27,7 +27,7 @@ var bindings = []binding{
 	{"transcript", "up, down", "the row before and after"},
 	{"transcript", "enter", "the row in full: arguments, result"},
 	{"transcript", "esc, tab", "back to the composer"},
-	{"screens", "ctrl+t", "tools: type to filter, enter asks for arguments, ctrl+r takes raw JSON"},
+	{"screens", "ctrl+t", "tools: type to filter, enter asks for arguments, ctrl+r takes raw JSON; both are kept until they are sent"},
 	{"screens", "ctrl+g", "sessions: enter opens, ctrl+t creates, ctrl+x removes"},
 	{"screens", "ctrl+r", "servers: state, error, last lines of stderr, r restarts, l reads the configuration again"},
 	{"screens", "ctrl+o", "Host: both connections; r connects again now"},

@@ -6,7 +6,6 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"askback/tui/formview"
 	"askback/tui/tty"
 )
 
@@ -74,8 +73,9 @@ func (m *Model) interrupt() tea.Cmd {
 			m.leaveSettled(e)
 			return nil
 		}
-		if _, ok := m.top().(*argslayer); ok {
-			m.pop()
+		if a, ok := m.top().(*argslayer); ok {
+			m.notice = ""
+			m.leaveArgs(a)
 			return nil
 		}
 		if d := m.top(); d != nil && m.formUp() == nil {
@@ -243,20 +243,6 @@ func (m *Model) scrolled(first bool) tea.Cmd {
 	m.log.asked = true
 	id := m.open
 	return m.request(func() tea.Msg { return older{id, m.backend.Older(m.ctx, id)} })
-}
-
-// argsKey gives a key to an arguments form.
-func (m *Model) argsKey(a *argslayer, k tea.KeyMsg) tea.Cmd {
-	switch act := a.f.Update(k).(type) {
-	case formview.Submit:
-		m.pop()
-		return m.act(doCall{callLine(a.server, a.tool, string(a.f.Form().Object(act.Result)))})
-	case formview.Leave, formview.Close:
-		m.pop()
-	case formview.Copy:
-		return m.copy(act.Text)
-	}
-	return m.awaken(a.f)
 }
 
 // enter sends the composer's text, or does what its command says.

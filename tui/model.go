@@ -51,6 +51,7 @@ type Model struct {
 	queues map[string]*queue // by session: a draft outlives a look at another session
 	stack  []dialog          // what lies over the transcript; the last is on top
 	logs   logs
+	args   argsDrafts
 
 	serverList []hostview.Server
 	tools      []hostview.Tool
@@ -78,7 +79,7 @@ func newModel(ctx context.Context, o Options, io terminalIO) *Model {
 		opt: o, ctx: ctx, backend: o.Backend, servers: o.Servers, clock: o.Clock, th: o.Theme, io: io,
 		links: map[hostview.Link]hostview.Connection{}, ours: hostview.NewStarted(), stopped: map[string]bool{},
 		log: newTranscript(), comp: newComposer(), queue: newQueue(kit.DefaultWidth, kit.DefaultHeight), queues: map[string]*queue{},
-		asked: map[string]bool{}, w: kit.DefaultWidth, h: kit.DefaultHeight,
+		asked: map[string]bool{}, args: argsDrafts{}, w: kit.DefaultWidth, h: kit.DefaultHeight,
 	}
 	if m.clock == nil {
 		m.clock = systemClock{}

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
@@ -14,6 +16,7 @@ type rawargs struct {
 	edit         editor
 	problem      string
 	width        int
+	line         string // what it was sent as
 }
 
 func newRawArgs(server, tool, text string, why []string) *rawargs {
@@ -31,7 +34,10 @@ func (r *rawargs) key(k tea.KeyMsg, v view) action {
 	r.width = max(1, v.w-4)
 	switch k.String() {
 	case "esc", "ctrl+c":
-		return doClose{}
+		if t := strings.TrimSpace(r.edit.String()); t == "" || t == "{}" {
+			return doClose{}
+		}
+		return doThen{doClose{}, doKeep{r}}
 	case "enter":
 		r.edit.insert("\n")
 	case "ctrl+s":
@@ -40,7 +46,8 @@ func (r *rawargs) key(k tea.KeyMsg, v view) action {
 			r.problem = err.Error()
 			return nil
 		}
-		return doThen{doClose{}, doCall{callLine(r.server, r.tool, args)}}
+		r.line = callLine(r.server, r.tool, args)
+		return doThen{doKeep{r}, doThen{doClose{}, doCall{r.line}}}
 	case "up":
 		r.edit.up(r.width)
 	case "down":

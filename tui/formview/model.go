@@ -131,6 +131,16 @@ func (m *Model) SetPlace(position, total int) {
 // Show is called when the form comes back on the screen after it was left: keys are ignored until they pause again.
 func (m *Model) Show() { m.guard() }
 
+// Reopen shows a form again that was left for good, or sent in vain, as its fields were.
+func (m *Model) Reopen() {
+	m.stage, m.detail = filling, nil
+	if m.onOneScreen() {
+		m.stage = single
+	}
+	m.guard()
+	m.status = "as you left it"
+}
+
 // Connection is how the connection over which the answer would go stands.
 type Connection string
 
