@@ -238,27 +238,34 @@ func (m *Model) pending(list []hostview.Interaction) tea.Cmd {
 
 // formView draws the form on screen. What we have to say meanwhile stands in the row above the keys.
 func (m *Model) formView(e *entry) string {
-	frame := e.view.View()
-	more := ""
-	switch {
-	case m.notice != "":
-		more = m.th.Warn.Render(kit.Clip(forms.Line(m.notice), m.w))
-	case m.stopping():
-		more = m.th.Warn.Render("stopping the Turn")
-	case len(m.queue.entries) > 1 && m.w < 60:
-		more = m.th.Dim.Render("^n next form")
-	case len(m.queue.entries) > 1:
-		more = m.th.Dim.Render("ctrl+n next form")
-	default:
-		return frame
+	more := m.besideForm()
+	e.view.Aside(0)
+	if more != "" && m.notice == "" {
+		e.view.Aside(kit.Width(more) + 1)
 	}
+	frame := e.view.View()
 	rows := strings.Split(frame, "\n")
-	if len(rows) < 2 {
+	if more == "" || len(rows) < 2 {
 		return frame
 	}
 	at := len(rows) - 2
 	rows[at] = beside(rows[at], more, m.th.Glyphs.Dot, m.notice != "", m.w)
 	return strings.Join(rows, "\n")
+}
+
+// besideForm is what we have to say beside a form, or nothing.
+func (m *Model) besideForm() string {
+	switch {
+	case m.notice != "":
+		return m.th.Warn.Render(kit.Clip(forms.Line(m.notice), m.w))
+	case m.stopping():
+		return m.th.Warn.Render("stopping the Turn")
+	case len(m.queue.entries) > 1 && m.w < 60:
+		return m.th.Dim.Render("^n next")
+	case len(m.queue.entries) > 1:
+		return m.th.Dim.Render("ctrl+n next form")
+	}
+	return ""
 }
 
 // beside puts our word at the right of a row, which gives up its last parts for it, or at its place.

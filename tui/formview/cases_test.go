@@ -519,6 +519,49 @@ func TestSecrets(t *testing.T) {
 	drive(t, Request{Form: form("See https://x.example/y for more.", text("a", false))}, 40, 12).shows("! the text holds a link")
 }
 
+// SE-03: the warning names one field; each of several bears its mark, in the form and on the review.
+func TestEachSecretIsMarked(t *testing.T) {
+	f := req(text("password", true), text("user", false), text("api_key", false))
+	for _, size := range [][2]int{{40, 12}, {80, 24}} {
+		d := drive(t, f, size[0], size[1]).shows("▌ !! PASSWORD", "│ USER", "│ !! API_KEY").press("tab").shows("│ ! !! PASSWORD")
+		d.press("tab").shows("▌ !! API_KEY").press("ctrl+s").shows("!! PASSWORD: ", "!! API_KEY: ", "│ USER: ")
+	}
+}
+
+// "All text" is that of all fields, the one at hand first.
+func TestDetailHoldsEveryField(t *testing.T) {
+	f := everyKind()
+	d := drive(t, Request{Form: f}, 200, 60).press("tab", "ctrl+g")
+	var shown strings.Builder
+	for range 20 {
+		shown.WriteString(d.view())
+		d.press("pgdown")
+	}
+	if at := strings.Index(shown.String(), "│ "+f.Fields[0].Label); at < strings.Index(shown.String(), "│ "+f.Fields[1].Label) {
+		t.Error("the focused field is not the first")
+	}
+	for _, f := range f.Fields {
+		if !strings.Contains(shown.String(), forms.Line(f.Label)) || f.Description != "" && !strings.Contains(shown.String(), forms.Line(f.Description)) {
+			t.Errorf("%s is not told in full", f.Name)
+		}
+	}
+}
+
+// Beside a word of ours the status row still says which key acts.
+func TestStatusRowLeavesRoom(t *testing.T) {
+	many := with(ofKind(forms.KindMultiSelect, "t", false), func(f *forms.Field) { f.Options = options("red", "green") })
+	for _, c := range []struct {
+		field forms.Field
+		says  string
+	}{{many, "space takes"}, {choice("c", true, "a", "b"), "enter takes"}, {text("a", true), "enter next"}} {
+		d := drive(t, req(c.field, text("z", false)), 40, 12)
+		d.m.Aside(8)
+		if d.shows(c.says); cells(strings.TrimRight(d.m.statusRow(), " ")) > 40-8 {
+			t.Errorf("no room is left in %q", d.m.statusRow())
+		}
+	}
+}
+
 // TM-12: under NO_COLOR the choice, the cursor and what is wrong are told by marks.
 func TestMarksWithoutColour(t *testing.T) {
 	d := drive(t, Request{Form: deployForm()}, 80, 24).press("down", "space").shows("▌ > (•) staging", "▌   ( ) production")

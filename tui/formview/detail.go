@@ -4,10 +4,11 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
+	"askback/tui/draft"
 )
 
-// openDetail lays everything the form says over the form, in full: the message, and the focused field with its
-// description and options.
+// openDetail lays everything the form says over the form, in full: the message, and each field with its description and
+// options. The field that the person is at comes first.
 func (m *Model) openDetail() {
 	m.detail = &pager{}
 	m.detail.rows = m.detailRows()
@@ -34,11 +35,25 @@ func (m *Model) detailRows() []string {
 	if len(m.fields) == 0 {
 		return rows
 	}
-	f := m.current().d
+	first := m.idx
 	if m.stage == reviewing {
-		f = m.fields[m.review.mark].d
+		first = m.review.mark
 	}
-	rows = append(rows, bar)
+	order := []int{first}
+	for i := range m.fields {
+		if i != first {
+			order = append(order, i)
+		}
+	}
+	for _, i := range order {
+		rows = append(rows, bar)
+		m.detailField(m.fields[i].d, put)
+	}
+	return rows
+}
+
+// detailField puts down what a field says, and a text that it holds.
+func (m *Model) detailField(f *draft.Field, put func(indent, text string, bold bool)) {
 	put("", f.Shown.Label, true)
 	need := f.Need()
 	if h := f.Hint(); h != "" {
@@ -55,11 +70,9 @@ func (m *Model) detailRows() []string {
 		}
 	}
 	if f.Spec.Kind == forms.KindString && f.Text() != "" {
-		rows = append(rows, bar)
 		put("", "Your text:", true)
 		put("  ", f.Summary(), false)
 	}
-	return rows
 }
 
 func (m *Model) detailRoom() int { return m.h - len(m.head.rows) - 2 }

@@ -33,7 +33,8 @@ func (f *field) row() string {
 			mark, tail = "! ", "  "+p
 		}
 	}
-	room := f.w - 1 - cells(bar) - cells(mark)
+	secret := f.secretMark()
+	room := f.w - 1 - cells(bar) - cells(mark) - cells(secret)
 	label := f.d.Shown.Label
 	if f.w >= wide {
 		label += " (" + f.d.Need() + ")"
@@ -57,7 +58,7 @@ func (f *field) row() string {
 	if mark != "" {
 		style = f.th.Error
 	}
-	return f.th.Dim.Render(bar) + f.th.Error.Render(mark) + label + value + style.Render(tail)
+	return f.th.Dim.Render(bar) + f.th.Error.Render(mark) + f.th.Loud.Render(secret) + label + value + style.Render(tail)
 }
 
 // focusedRows draws the field in focus, in at most room rows.
@@ -78,7 +79,8 @@ func (f *field) bar() string { return f.th.Focus.Render(f.th.Glyphs.FocusBar) + 
 
 // head is the label with what the field takes. The label is never cut for the sake of the hint.
 func (f *field) head() string {
-	room := f.w - 3
+	secret := f.secretMark()
+	room := f.w - 3 - cells(secret)
 	need := " (" + f.d.Need() + ")"
 	label := cut(f.d.Shown.Label, max(8, room-len(need)))
 	hint, h := need, f.d.Hint()
@@ -86,7 +88,18 @@ func (f *field) head() string {
 	if full := " (" + f.d.Need() + ", " + h + ")"; h != "" && cells(label)+cells(full) <= room {
 		hint, f.hinted = full, true
 	}
-	return f.bar() + f.th.Strong.Render(label) + f.th.Dim.Render(cut(hint, room-cells(label)))
+	return f.bar() + f.th.Loud.Render(secret) + f.th.Strong.Render(label) + f.th.Dim.Render(cut(hint, room-cells(label)))
+}
+
+// secretLead is the loud warning's own mark.
+const secretLead = "!! "
+
+// secretMark stands before the label of a field that looks like a secret: the warning has room for the name of one.
+func (f *field) secretMark() string {
+	if f.d.Secret {
+		return secretLead
+	}
+	return ""
 }
 
 // controlNeeds is how many rows the control must have before a description gets any.

@@ -17,7 +17,7 @@ func (m *Model) header() header {
 	secrets := m.draft.Secrets()
 	warn, style := "! ", m.th.Warn
 	if len(secrets) > 0 {
-		warn, style = "!! ", m.th.Loud
+		warn, style = secretLead, m.th.Loud
 	}
 	text := warn + "Never enter passwords, API keys, access tokens or payment data here."
 	if cells(text) > m.w-1 {

@@ -71,6 +71,7 @@ type Model struct {
 	link         Connection // without one nothing can be sent
 	multiRune    time.Time
 	w, h         int
+	aside        int // cells of the status row that are somebody else's
 	head         header
 	message      []string // the message, wrapped to the width
 	messageRoom  int
@@ -192,6 +193,9 @@ func (m *Model) settle(e ending) {
 	m.guard()
 	m.end.page.rows = m.endRows()
 }
+
+// Aside leaves cells at the right of the status row to whoever shows the form.
+func (m *Model) Aside(cells int) { m.aside = cells }
 
 // Resize fits the form to a window.
 func (m *Model) Resize(w, h int) {

@@ -77,6 +77,9 @@ const maxWrongRows = 4
 
 func reviewRows(i int, f *draft.Field, problem string, width int) []reviewRow {
 	text := f.Shown.Label + ": " + f.Summary()
+	if f.Secret {
+		text = secretLead + text
+	}
 	if mark := f.Mark(); mark != "" {
 		text += " (" + mark + ")"
 	}
@@ -215,18 +218,28 @@ func (m *Model) reviewBody() []string {
 			bar = m.th.Focus.Render(m.th.Glyphs.FocusBar) + " "
 		}
 		text := row.text
-		switch label := ""; {
+		switch {
 		case row.wrong:
 			text = m.th.Error.Render(text)
 		case row.first:
-			label = m.draft.Fields[row.field].Shown.Label + ":"
-			if rest, ok := strings.CutPrefix(text, label); ok {
-				text = m.th.Strong.Render(label) + rest
-			}
+			text = m.labelled(text, m.draft.Fields[row.field])
 		}
 		out = append(out, bar+text)
 	}
 	return out
+}
+
+// labelled paints the label that a row of the review begins with.
+func (m *Model) labelled(text string, f *draft.Field) string {
+	lead := ""
+	if rest, ok := strings.CutPrefix(text, secretLead); ok && f.Secret {
+		lead, text = m.th.Loud.Render(secretLead), rest
+	}
+	label := f.Shown.Label + ":"
+	if rest, ok := strings.CutPrefix(text, label); ok {
+		text = m.th.Strong.Render(label) + rest
+	}
+	return lead + text
 }
 
 // reviewPlace is the first part of the status row.

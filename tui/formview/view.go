@@ -174,7 +174,7 @@ func (m *Model) where() string {
 		parts = append(parts, "starts from your last answers")
 	}
 	if len(parts) == 1 {
-		parts = append(parts, m.enterDoes(m.w-1-cells(parts[0]+m.dot())))
+		parts = append(parts, m.enterDoes(m.w-1-m.aside-cells(parts[0]+m.dot())))
 	}
 	return strings.Join(parts, m.dot())
 }
@@ -194,6 +194,8 @@ func (m *Model) enterDoes(room int) string {
 		return "space takes"
 	case f.list.multi:
 		return "space takes, " + next
+	case cells("space or enter takes") > room:
+		return "enter takes"
 	}
 	return "space or enter takes"
 }
