@@ -523,6 +523,9 @@ func rowOf(r protocol.Row) (out hostview.Row, ok bool) {
 				out.Text = "(" + c.Kind + ")"
 			}
 			out.Uncertain = c.UncertainOutcome != nil
+			if out.IsError || out.Uncertain {
+				out.Text = failureWords(out.Text)
+			}
 		}
 	case protocol.RowTurnState:
 		out.Kind = hostview.RowTurn

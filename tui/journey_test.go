@@ -136,7 +136,7 @@ func TestJourneyProviderLost(t *testing.T) {
 	s := w.ready(true).send(`/call demo/deploy {"artifact":"one"}`)
 	s.see("Choose the target").pause().keys("down")
 	w.tools.cut(false)
-	s.see("the provider of the tool was lost").pause().keys("esc").see("outcome unknown")
+	s.see("the provider of the tool was lost").pause().keys("esc").see("outcome unknown").see("after it had begun")
 	if w.called() != 1 || len(w.given()) != 0 {
 		t.Errorf("%d calls, answers %v", w.called(), w.given())
 	}

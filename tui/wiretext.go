@@ -34,6 +34,37 @@ func failureOf(raw []byte) string {
 	return row.FailureMessage
 }
 
+// unknownEffect ends what is said of a call that broke off behind its beginning.
+const unknownEffect = " after it had begun: what it did is not known."
+
+// failures are the texts with which a Host ends calls, in words that need no knowledge of the protocol.
+var failures = map[string]string{
+	"This operation was aborted": "The call was stopped.",
+	"Client Capability invocation was cancelled after provider acceptance":                            "The call was stopped" + unknownEffect,
+	"Client Capability invocation timed out before provider acceptance":                               "The call was given up before it had begun.",
+	"Client Capability invocation timed out after provider acceptance":                                "The call took too long and was given up" + unknownEffect,
+	"Client Capability provider disconnected before accepting the call":                               "The program that runs this tool was lost before the call had begun.",
+	"Client Capability provider disconnected after accepting the call":                                "The program that runs this tool was lost with the call" + unknownEffect,
+	"Client Capability provider has too many active invocations":                                      "The program that runs this tool has too many calls already.",
+	"Client Capability provider is no longer available":                                               "The program that runs this tool is gone.",
+	"Client Capability invocation asked more than 256 times":                                          "The call asked more than 256 times.",
+	"Client Capability tool is not available in this Turn":                                            "This tool was not there when the Turn began.",
+	"Client Capability provider sent a result while its form was still open; the result was not used": "A result came while the form was still open; it was not used.",
+	"The form was not answered in time":                                                               "Nobody answered the form in time.",
+}
+
+// failureWords says why a call has failed. A text that is not a Host's own stays as it is.
+func failureWords(text string) string {
+	bare := text
+	if code, rest, ok := strings.Cut(text, ": "); ok && !strings.Contains(code, " ") {
+		bare = rest
+	}
+	if words, ok := failures[bare]; ok {
+		return words
+	}
+	return text
+}
+
 // toolNames takes a model's name of a tool (mcp__server__tool) apart.
 func toolNames(name, display string) (server, tool string) {
 	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {

@@ -1,6 +1,9 @@
 package tui
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestStreams(t *testing.T) {
 	s := streams{}
@@ -26,6 +29,27 @@ func TestSteps(t *testing.T) {
 		done, total, ok := steps(in)
 		if got := [3]int{done, total, map[bool]int{true: 1}[ok]}; got != want {
 			t.Errorf("%q is %v, want %v", in, got, want)
+		}
+	}
+}
+
+// What a Host writes of a call that has ended is told without the words of its protocol, what a server writes as it is.
+func TestFailureWords(t *testing.T) {
+	for in, want := range map[string]string{
+		"outcome_unknown: Client Capability invocation was cancelled after provider acceptance": "The call was stopped after it had begun: what it did is not known.",
+		"This operation was aborted":                 "The call was stopped.",
+		"timeout: The form was not answered in time": "Nobody answered the form in time.",
+		"connection_lost: the server is gone":        "connection_lost: the server is gone",
+		"my: This operation failed":                  "my: This operation failed",
+		"":                                           "",
+	} {
+		if got := failureWords(in); got != want {
+			t.Errorf("%q is %q, want %q", in, got, want)
+		}
+	}
+	for in, words := range failures {
+		if failureWords("code: "+in) != words || strings.Contains(words, "Capability") {
+			t.Errorf("%q is told as %q", in, words)
 		}
 	}
 }
