@@ -76,7 +76,7 @@ func ac09(t T) {
 			p.end(syscall.SIGKILL)
 			m.closedAs(in, protocol.ClosedProviderDisconnected)
 			p = m.both(session)
-			p.see("outcome_unknown")
+			p.see("outcome unknown")
 			m.clean(1, session)
 			p.enter("/call demo/plain {}")
 			p.see("hello")
