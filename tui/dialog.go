@@ -134,6 +134,9 @@ func (c *confirm) key(k tea.KeyMsg, v view) action {
 	return nil
 }
 
+// show is called when what lay over the question is gone: the keys were for that.
+func (c *confirm) show(m *Model) { c.opened, c.ignored = m.now(), false }
+
 // ignore swallows a key and starts the quiet anew.
 func (c *confirm) ignore(v view) action {
 	c.opened, c.ignored = v.now, true

@@ -193,7 +193,9 @@ func (m *Model) settle(q *queue, id string, o hostview.Outcome) {
 	}
 	switch {
 	case len(q.entries) == 0:
-		m.hideForms()
+		if m.hideForms(); up != nil {
+			m.comeBack()
+		}
 	case up != nil && q.showing() != up:
 		m.faceForm()
 	}

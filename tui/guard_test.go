@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
 	"askback/tui/hostview"
@@ -106,4 +109,59 @@ func TestNoticeGoesWithItsForm(t *testing.T) {
 		d.tell(hostview.Settled{SessionID: "s1", InteractionID: id, Outcome: hostview.Outcome{Status: hostview.StatusClosed, Reason: "turn_stopped"}})
 	}
 	d.press("ctrl+n").tick(past).press("c").want("given to the terminal to copy").press("ctrl+c").wantNot("given to the terminal")
+}
+
+// A question comes back from under a form, or from a window that was too small, as one that has just opened.
+func TestQuestionComesBackGuarded(t *testing.T) {
+	d := calling(t, 80, 24)
+	d.press("ctrl+q").tick(past)
+	asks(d, interaction("i1", "call1", forms.Form{Message: "Delete it?", Requester: forms.Requester{Name: "rm"}}))
+	if d.tick(past).press("s").want("leave askback?").press("y"); d.quit {
+		t.Error("the key behind the answer left the program")
+	}
+	for _, back := range []func(){
+		func() {
+			d.send(tea.WindowSizeMsg{Width: 30, Height: 5})
+			d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+		},
+		func() { d.send(tea.ResumeMsg{}) },
+	} {
+		d.tick(past)
+		if back(); d.press("y").quit {
+			t.Fatal("a key of another screen left the program")
+		}
+	}
+	d = asking(t, 80, 24)
+	d.tick(past).press("ctrl+x").tick(past)
+	d.send(tea.WindowSizeMsg{Width: 30, Height: 5})
+	d.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+	if d.press("y").host.count("answer") != 0 {
+		t.Error("a key of another screen declined")
+	}
+}
+
+// A session that goes, or that cannot be opened again, takes nothing along that was typed in its forms.
+func TestDraftsOutliveTheirSession(t *testing.T) {
+	typed := func() *driver {
+		d := asking(t, 80, 24)
+		d.tick(past).press("down", "enter", "down", "enter").typing("typed by hand")
+		return d
+	}
+	d := typed().tell(hostview.Removed{SessionID: "s1"}).want("Closed without an answer", "this session was removed", "typed by hand")
+	d.tick(past).press("c")
+	if len(d.term.copied) != 1 {
+		t.Errorf("copied %q", d.term.copied)
+	}
+	d.press("ctrl+f").want("sessions").press("esc")
+	d.typing("/new other").press("enter").want("typed by hand").tick(past).press("esc").wantNot("typed by hand")
+
+	d = typed()
+	d.press("ctrl+f").typing("/new other").press("enter")
+	d.host.fail["open"] = errors.New("no way")
+	d.m.openSession("s1")
+	d.run(d.m.openSession("s1"))
+	d.press("esc")
+	delete(d.host.fail, "open")
+	d.run(d.m.openSession("s1"))
+	d.want("typed by hand")
 }

@@ -145,10 +145,14 @@ func (m *Model) comeBack() {
 
 // resize lays everything out anew.
 func (m *Model) resize(w, h int) {
+	small := m.tooSmall()
 	m.w, m.h = w, h
 	m.queue.resize(w, h)
 	if m.tooSmall() {
 		return
+	}
+	if small { // what was typed meanwhile was for nothing on this screen
+		m.comeBack()
 	}
 	m.comp.resize(w)
 	m.layout()

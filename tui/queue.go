@@ -146,6 +146,16 @@ func (q *queue) drop(id string) {
 	q.place()
 }
 
+// close ends every form, and leaves those in which the person typed.
+func (q *queue) close(why string) {
+	for _, e := range q.entries {
+		e.view.Closed(why)
+	}
+	q.entries = slices.DeleteFunc(q.entries, func(e *entry) bool { return !e.view.Keeps() })
+	clear(q.answers)
+	q.place()
+}
+
 // turn moves the screen to another entry.
 func (q *queue) turn(by int) {
 	cur := q.showing()

@@ -77,8 +77,11 @@ func (m *Model) openSession(id string) tea.Cmd {
 
 // switchTo clears what belongs to the session before.
 func (m *Model) switchTo(id string) {
+	var left []*entry // forms of a session that is gone, with what was typed in them
 	if m.open != "" {
 		m.queues[m.open] = m.queue
+	} else {
+		left = m.queue.entries
 	}
 	m.hideForms()
 	m.open, m.turn, m.queued, m.armed = id, nil, 0, armedNever
@@ -88,6 +91,7 @@ func (m *Model) switchTo(id string) {
 		m.queue.link = formConnection(m.links[hostview.LinkView].State)
 	}
 	delete(m.queues, id)
+	m.queue.entries = append(m.queue.entries, left...)
 	m.queue.resize(m.w, m.h)
 	m.layout()
 	if len(m.queue.entries) > 0 {
@@ -95,17 +99,29 @@ func (m *Model) switchTo(id string) {
 	}
 }
 
-// leaveSession is for a session that the Host does not have any more.
+// leaveSession is for a session that the Host does not have any more. What was typed in its forms can still be copied.
 func (m *Model) leaveSession(why string) {
 	m.hideForms()
 	delete(m.queues, m.open)
-	m.open, m.opening, m.turn, m.queue = "", "", nil, newQueue(m.w, m.h)
+	m.queue.close(why)
+	m.open, m.opening, m.turn = "", "", nil
 	m.log = newTranscript()
 	m.layout()
 	if _, ok := m.top().(*sessionlist); !ok { // it may have been removed there
 		m.push(newSessionList(m))
 	}
+	m.showForms("")
 	m.say(why, true)
+}
+
+// unopened is for a session that could not be opened now. Its forms may wait, with what was typed in them.
+func (m *Model) unopened(why string) {
+	id, q := m.open, m.queue
+	m.queue = newQueue(m.w, m.h)
+	m.leaveSession(why)
+	if len(q.entries) > 0 {
+		m.queues[id] = q
+	}
 }
 
 func (m *Model) sessionMsg(msg tea.Msg) tea.Cmd {
@@ -116,7 +132,7 @@ func (m *Model) sessionMsg(msg tea.Msg) tea.Cmd {
 		}
 		m.opening = ""
 		if msg.err != nil {
-			m.leaveSession("the session could not be opened: " + errorText(msg.err))
+			m.unopened("the session could not be opened: " + errorText(msg.err))
 			return nil
 		}
 		return m.askBypass()

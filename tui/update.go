@@ -31,6 +31,8 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 		m.resize(cmp.Or(msg.Width, kit.DefaultWidth), cmp.Or(msg.Height, kit.DefaultHeight))
 	case tea.KeyMsg:
 		return m.key(msg)
+	case tea.ResumeMsg:
+		m.comeBack() // what was typed at the shell is not for us
 	case toldAll:
 		var cmds []tea.Cmd
 		for _, e := range msg {

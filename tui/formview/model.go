@@ -199,9 +199,13 @@ func (m *Model) Aside(cells int) { m.aside = cells }
 
 // Resize fits the form to a window.
 func (m *Model) Resize(w, h int) {
+	small := m.tooSmall()
 	m.w, m.h = w, h
 	if m.tooSmall() {
 		return
+	}
+	if small { // it comes back on the screen
+		m.guard()
 	}
 	m.layout()
 	if m.stage == reviewing || m.back == reviewing {
