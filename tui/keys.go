@@ -115,7 +115,7 @@ func (m *Model) leaveSettled(e *entry) {
 	m.armed, m.notice = time.Time{}, ""
 	switch {
 	case e.view.Guarded():
-		m.notice = "this form has closed; ctrl+c again leaves it"
+		m.notice = "it has closed; ctrl+c again leaves it"
 	case e.view.Keeps():
 		m.leaveForm(e)
 	default:
