@@ -61,7 +61,7 @@ func (p *formPanel) layout(m *Model) {
 func (p *formPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	p.layout(m)
 	if p.intro {
-		if m.now().Sub(p.since) < guard {
+		if m.deaf(&p.since) {
 			return nil
 		}
 		switch k.String() {

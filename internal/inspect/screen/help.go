@@ -62,7 +62,7 @@ type confirm struct {
 func (c *confirm) title(*Model) string { return c.name }
 
 func (c *confirm) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if m.now().Sub(c.opened) < guard || k.Paste {
+	if k.String() != "ctrl+c" && m.deaf(&c.opened) || k.Paste {
 		return nil
 	}
 	switch k.String() {

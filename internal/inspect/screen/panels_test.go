@@ -30,6 +30,25 @@ func TestPanelIgnoresWhatWasTypedForSomethingElse(t *testing.T) {
 	})
 }
 
+// Nor does what goes on behind the first moment decide anything: each ignored key starts it anew.
+func TestPanelIgnoresWhatGoesOn(t *testing.T) {
+	for tool, server := range map[string]func() *peer.Server{
+		"mrtr_confirm": demoServer, "mrtr_sample": demoServer,
+		"t": func() *peer.Server { return asksURL("https://example.com/login") },
+	} {
+		bubble(t, server, wide, func(r *rig) {
+			r.tool(tool)
+			for _, k := range strings.Split("they say so yes yes r r s y s", "") {
+				time.Sleep(100 * time.Millisecond)
+				r.now(k)
+			}
+			if got := r.frame(); len(r.srv.Got("tools/call")) != 1 || strings.Contains(got, "say so") || strings.Contains(got, "opened by") {
+				t.Errorf("%s: %d requests\n%s", tool, len(r.srv.Got("tools/call")), got)
+			}
+		})
+	}
+}
+
 // The note is there exactly where the answer goes back as a retry.
 func TestOriginNote(t *testing.T) {
 	for _, c := range []struct {

@@ -54,7 +54,7 @@ func (p *samplingPanel) show(m *Model)     { p.since = m.now() }
 func (p *samplingPanel) resize(w, h int)   { p.w, p.h = w, h }
 
 func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if m.now().Sub(p.since) < guard {
+	if m.deaf(&p.since) {
 		return nil
 	}
 	m.notice = ""

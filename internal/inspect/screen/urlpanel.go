@@ -62,7 +62,7 @@ func (p *urlPanel) show(m *Model)     { p.since = m.now() }
 func (p *urlPanel) resize(w, h int)   { p.w, p.h = w, h }
 
 func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if k.Paste || m.now().Sub(p.since) < guard {
+	if m.deaf(&p.since) || k.Paste {
 		return nil
 	}
 	m.notice = ""
