@@ -23,6 +23,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// oddDiscovers are errors in reply to server/discover that only mean that it is not known.
+var oddDiscovers = map[string]string{
+	"beside a null":     `{"jsonrpc":"2.0","id":$ID,"result":null,"error":{"code":-32601,"message":"x"}}`,
+	"float code":        `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601.0,"message":"x"}}`,
+	"text for a code":   `{"jsonrpc":"2.0","id":$ID,"error":{"code":"-32601","message":"x"}}`,
+	"null for a text":   `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":null}}`,
+	"text for an error": `{"jsonrpc":"2.0","id":$ID,"error":"no such method"}`,
+	"without an id":     `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`,
+}
+
 func init() {
 	childPeers["std"] = func() *peer { return newPeer().handle("tools/call", askOnce(`{"k":`+yesForm+`}`, `"S1"`)) }
 	childPeers["dies"] = func() *peer {
@@ -73,10 +83,22 @@ func init() {
 				"NaN":             `{"jsonrpc":"2.0","id":` + id + `,"result":{"structuredContent":{"x":NaN}}}`,
 				"string id":       `{"jsonrpc":"2.0","id":"` + id + `","result":` + complete + `}`,
 				"float id":        `{"jsonrpc":"2.0","id":` + id + `.0,"result":` + complete + `}`,
+				"null beside":     `{"jsonrpc":"2.0","id":` + id + `,"result":null,"error":{"code":1,"message":"no"}}`,
+				"float code":      `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-3.0,"message":null}}`,
+				"half id":         `{"jsonrpc":"2.0","id":` + id + `.5,"result":{"content":"wrong"}}` + "\n" + `{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `}`,
+				"alone":           `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`,
+				"bad in a batch":  `[{"jsonrpc":"2.0","id":4711,"result":{}},7,{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `},{"jsonrpc":"2.0","method":"notifications/x"},{}]`,
+				"one in a batch":  `[7,{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `}]`,
 				"replies batched": `[{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `}]`,
 			}[r.str("arguments", "k")]
 			r.done(reply)
 		})
+	}
+	for name, reply := range oddDiscovers {
+		childPeers["discover "+name] = func() *peer {
+			p := newPeer().handle("server/discover", func(r *preq) { r.done(strings.ReplaceAll(reply, "$ID", string(r.ID))) })
+			return p
+		}
 	}
 	childPeers["endless"] = func() *peer {
 		return newPeer().handle("tools/call", func(r *preq) {
@@ -247,18 +269,32 @@ func TestChild(t *testing.T) {
 	})
 	t.Run("odd replies", func(t *testing.T) {
 		m := startChildServer(t, "odd replies", Options{})
-		for _, k := range []string{"error a string", "error no code", "both", "neither", "no version", "deep", "null result", "duplicate", "NaN"} {
+		for _, k := range []string{"both", "neither", "no version", "deep", "null result", "duplicate", "NaN"} {
 			_, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{})
 			if CodeOf(err) != CodeProtocolError {
 				t.Errorf("%s: %v", k, err)
 			}
 		}
-		for _, k := range []string{"two replies", "replies batched", "string id", "float id"} {
+		for _, k := range []string{"error a string", "error no code", "null beside", "float code", "alone"} {
+			_, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{})
+			if CodeOf(err) != CodeServerError {
+				t.Errorf("%s: %v", k, err)
+			}
+		}
+		for _, k := range []string{"half id", "bad in a batch", "one in a batch", "two replies", "replies batched", "string id", "float id"} {
 			if _, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{}); err != nil {
 				t.Errorf("%s: %v", k, err)
 			}
 		}
 	})
+	for name := range oddDiscovers {
+		t.Run("discover is refused by an odd error, "+name, func(t *testing.T) {
+			m := startChildServer(t, "discover "+name, Options{})
+			if st, _ := m.Server("s"); st.State != StateReady || st.Era != EraLegacy {
+				t.Errorf("%+v", st)
+			}
+		})
+	}
 	t.Run("a garbled reply is shown", func(t *testing.T) {
 		m := startChildServer(t, "garbled", Options{LegTimeout: 2 * time.Second})
 		_, err := callT(t, m, `{}`, Handlers{})

@@ -10,6 +10,7 @@ import (
 
 	"askback/mcpmgr/config"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -72,6 +73,10 @@ func (v *server) spawn(ctx context.Context) (*session, error) {
 		<-ready
 		m.failOne(id, why)
 	})
+	filter.alone = func(e *jsonrpc.Error) bool {
+		<-ready
+		return m.settleOne(e)
+	}
 	t := &mcp.IOTransport{Reader: readCloser{filter, c}, Writer: c, MaxLineLength: MaxMessage + 2}
 	conn, err := t.Connect(ctx)
 	if err != nil {

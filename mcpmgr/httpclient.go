@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -83,14 +84,12 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 		return &errNotSent{&errConn{errSessionGone}}
 	}
 	said := ""
-	raw, err := readCapped(resp.Body, maxErrorBody)
-	if err == nil {
-		if m, perr := parseMessage(bytes.TrimPrefix(raw, bom)); perr == nil && m.response() && m.err != nil {
-			if _, rerr := l.reply(req, m, true); rerr == error(m.err) {
-				said = m.err.Message
-				if code := resp.StatusCode; code != http.StatusUnauthorized && (code != http.StatusForbidden || modernCode(m.err.Code)) {
-					return &rpcStatus{m.err, resp.StatusCode, retryAfter(resp.Header)}
-				}
+	if m := errorIn(resp); m != nil {
+		m.id = nil // one POST has one reply, whatever id a server's transport gives to its errors
+		if _, rerr := l.reply(req, m, true); rerr == error(m.err) {
+			said = m.err.Message
+			if code := resp.StatusCode; code != http.StatusUnauthorized && (code != http.StatusForbidden || modernCode(m.err.Code)) {
+				return &rpcStatus{m.err, resp.StatusCode, retryAfter(resp.Header)}
 			}
 		}
 	}
@@ -113,6 +112,37 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 		}
 		return e
 	}
+}
+
+// maxErrorEvents is how many events of a refused stream may come before the error.
+const maxErrorEvents = 8
+
+// errorIn is the JSON-RPC error in the body of a refused request, as JSON or as an event; nil where there is none.
+func errorIn(resp *http.Response) *message {
+	isError := func(raw []byte) *message {
+		if m, err := parseMessage(bytes.TrimPrefix(raw, bom)); err == nil && m.response() && m.err != nil {
+			return m
+		}
+		return nil
+	}
+	if typ, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); typ == "text/event-stream" {
+		events := newSSEReader(io.LimitReader(resp.Body, maxErrorBody), maxErrorBody)
+		for range maxErrorEvents {
+			data, err := events.next()
+			if err != nil {
+				return nil
+			}
+			if m := isError(data); m != nil {
+				return m
+			}
+		}
+		return nil
+	}
+	raw, err := readCapped(resp.Body, maxErrorBody)
+	if err != nil {
+		return nil
+	}
+	return isError(raw)
 }
 
 const maxRetryAfter = time.Hour
@@ -149,7 +179,7 @@ func (l *httpLink) unauthorized(resp *http.Response) *errAuth {
 	case e.status == http.StatusForbidden:
 		e.msg = "the server refuses access (403)"
 		if scopes := e.scopes(); len(scopes) > 0 {
-			e.msg += ": the authorization lacks the scope " + clipText(strings.Join(scopes, " "), 200) + "; " + l.how
+			e.msg += ": the authorization lacks the scope " + clipText(l.ev.redact(strings.Join(scopes, " ")), 200) + "; " + l.how
 		}
 	case e.kept:
 		e.msg = "the server no longer accepts the stored authorization (401): " + l.how

@@ -129,7 +129,7 @@ func (l *httpLink) exchange(ctx context.Context, cancel context.CancelCauseFunc,
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
 		err = &errBadReply{"the server accepted the request but sent no reply"}
 	default:
-		err = &errBadReply{fmt.Sprintf("the server's reply is %s, not JSON or an event stream", describeType(typ))}
+		err = &errBadReply{fmt.Sprintf("the server's reply is %s, not JSON or an event stream", describeType(l.ev.redact(typ)))}
 	}
 	return result, true, err
 }
@@ -222,7 +222,7 @@ func (l *httpLink) readJSON(req *request, body io.Reader) (json.RawMessage, erro
 	}
 	m, err := parseMessage(bytes.TrimPrefix(raw, bom))
 	if err != nil {
-		return nil, &errBadReply{"the server's reply cannot be used: " + err.Error()}
+		return nil, unusable("the server's reply", err)
 	}
 	if !m.response() {
 		return nil, &errBadReply{"the server's reply is not a reply"}
@@ -256,23 +256,48 @@ func (l *httpLink) readStream(ctx context.Context, req *request, events *sseRead
 	if req.opened != nil {
 		req.opened()
 	}
+	var bad error // the last that came and was no use: one such event does not end what others wait for
 	for {
 		data, err := events.next()
 		if err != nil {
 			if _, ok := errors.AsType[*errTooLarge](err); ok {
 				return nil, err
 			}
+			if bad != nil {
+				return nil, bad
+			}
 			return nil, &errLost{&errConn{errors.New("the server's stream ended without a reply")}}
 		}
 		m, err := parseMessage(data)
 		if err != nil {
-			return nil, &errBadReply{"an event of the server's stream cannot be used: " + err.Error()}
+			if ours(m, req) {
+				return nil, unusable("an event of the server's stream", err)
+			}
+			bad = unusable("an event of the server's stream", err)
+			l.ev.drop("an event that is no message", "error", err.Error())
+			continue
 		}
-		if m.response() {
-			return l.reply(req, m, false)
+		if !m.response() {
+			l.incoming(ctx, req, m)
+			continue
 		}
-		l.incoming(ctx, req, m)
+		result, err := l.reply(req, m, false)
+		if _, ok := errors.AsType[*errBadReply](err); ok {
+			bad = err
+			l.ev.drop("a reply to another request", "id", string(m.id))
+			continue
+		}
+		return result, err
 	}
+}
+
+// ours reports whether a message that cannot be used means to answer req.
+func ours(m *message, req *request) bool {
+	if m == nil {
+		return false
+	}
+	id, ok := m.number()
+	return ok && id == req.id && m.response()
 }
 
 func (l *httpLink) dead() <-chan struct{} { return l.ctx.Done() }

@@ -7,13 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // bom is the byte order mark that some programs begin their output with, or each line of it.
 var bom = []byte("\xef\xbb\xbf")
 
-var errNoRequest = errors.New("it is a reply to no request")
+var (
+	errNoRequest = errors.New("it is a reply to no request")
+	errOddID     = errors.New("it is a request whose id is a number that cannot be given back as it is")
+)
 
 // lineFilter stands between a child's stdout and the SDK's framing. It passes complete lines that
 // hold a JSON-RPC message and drops the rest: many servers print a greeting or a log line where
@@ -32,6 +40,7 @@ type lineFilter struct {
 	// noise hears of a dropped line, bad of a response that cannot be used but names its request.
 	noise func(line []byte, why error)
 	bad   func(id int64, why error)
+	alone func(e *jsonrpc.Error) bool // nil, or gives an error without an id to whom it must be for; false: nobody
 }
 
 func newLineFilter(r io.Reader, limit int, noise func([]byte, error), bad func(int64, error)) *lineFilter {
@@ -92,33 +101,75 @@ func (f *lineFilter) next() {
 	}
 	if line[0] == '[' { // a batch: allowed before 2025-06-18, checked by the framing
 		if msgs, err := elements(line); err == nil && len(msgs) > 0 && len(msgs) <= 256 {
-			for _, m := range msgs {
-				pm, err := parseMessage(m)
-				if err == nil && pm.response() && pm.id == nil {
-					err = errNoRequest
-				}
-				if err != nil {
-					f.noise(line, err)
-					return
-				}
-			}
-			f.line = append(line, '\n')
+			f.line = f.batch(msgs)
 			return
 		}
 	}
-	m, err := parseMessage(line)
+	if m := f.pass(line); m != nil {
+		f.line = append(m, '\n') // it may share f.buf, which nobody reads any more
+	}
+}
+
+// batch passes on what is good in a batch, so that one bad element keeps no reply from its request.
+func (f *lineFilter) batch(msgs []json.RawMessage) []byte {
+	var good [][]byte
+	for _, m := range msgs {
+		if m := f.pass(m); m != nil {
+			good = append(good, m)
+		}
+	}
+	switch len(good) {
+	case 0:
+		return nil
+	case 1:
+		return append(bytes.Clone(good[0]), '\n')
+	}
+	return slices.Concat([]byte("["), bytes.Join(good, []byte(",")), []byte("]\n"))
+}
+
+// pass is one message as the SDK is to have it, or nil where it is none.
+func (f *lineFilter) pass(raw []byte) []byte {
+	m, err := parseMessage(raw)
 	switch {
-	case err == nil && m.response() && m.id == nil:
-		f.noise(line, errNoRequest)
-	case err == nil:
-		f.line = append(line, '\n') // line shares f.buf, which nobody reads any more
-	case m != nil && m.response() && m.id != nil:
+	case err != nil && m != nil && m.response() && m.id != nil:
 		if id, ok := m.number(); ok {
 			f.bad(id, err)
-			return
+			return nil
 		}
-		f.noise(line, err)
+	case err != nil:
+	case !m.response():
+		if m.id == nil || keepsID(m.id) {
+			return raw
+		}
+		err = errOddID
+	case m.id == nil:
+		if m.err != nil && f.alone != nil && f.alone(m.err) {
+			return nil
+		}
+		err = errNoRequest
 	default:
-		f.noise(line, err)
+		if _, ok := m.number(); ok && m.err == nil {
+			return raw
+		} else if ok {
+			return encodeError(m)
+		}
+		err = errNoRequest
 	}
+	f.noise(raw, err)
+	return nil
+}
+
+// keepsID reports whether the SDK gives an id of the server's back as it was: it holds numbers as whole ones.
+func keepsID(id json.RawMessage) bool {
+	if _, ok := stringValue(id); ok {
+		return true
+	}
+	f, err := strconv.ParseFloat(string(id), 64)
+	return err == nil && f == math.Trunc(f) && math.Abs(f) <= safeInteger
+}
+
+// encodeError writes an error as the SDK reads it: servers spell them in more ways.
+func encodeError(m *message) []byte {
+	b, _ := json.Marshal(m.err) // a code, a text and what was valid JSON
+	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), m.id, []byte(`,"error":`), b, []byte("}"))
 }

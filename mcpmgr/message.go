@@ -11,6 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
+// codeInternal is JSON-RPC's for a peer that has failed in a way of its own.
+const codeInternal = -32603
+
 // maxDepth is the deepest nesting of a message that the codec underneath accepts.
 const maxDepth = 1000
 
@@ -63,7 +66,8 @@ func parseMessage(raw []byte) (*message, error) {
 	if deep(raw) {
 		return m, fmt.Errorf("it is nested deeper than %d", maxDepth)
 	}
-	if v, _ := find(ms, "jsonrpc"); string(v) != `"2.0"` {
+	v, _ := find(ms, "jsonrpc")
+	if version, _ := stringValue(v); version != "2.0" {
 		err := errors.New(`it lacks "jsonrpc": "2.0"`)
 		if !speaksRPC(ms) {
 			return nil, err // a line of a JSON log may have an id of its own
@@ -79,11 +83,14 @@ func parseMessage(raw []byte) (*message, error) {
 	}
 	m.result, _ = find(ms, "result")
 	if v, ok := find(ms, "error"); ok && !isNull(v) {
-		if m.err, err = parseError(v); err != nil {
-			return m, err
+		if isNull(m.result) { // how some servers say that there is none
+			m.result = nil
 		}
 		if m.result != nil {
 			return m, errors.New("it has both a result and an error")
+		}
+		if m.err, err = parseError(v); err != nil {
+			return m, &oddError{err.Error()}
 		}
 		return m, nil
 	}
@@ -123,6 +130,19 @@ func speaksRPC(ms []member) bool {
 	})
 }
 
+// oddError says that a reply is an error, and that which one cannot be read.
+type oddError struct{ why string }
+
+func (e *oddError) Error() string { return e.why }
+
+// unusable is what a request gets whose reply cannot be used: a reply that is an error is one, however it is made.
+func unusable(what string, why error) error {
+	if odd, ok := errors.AsType[*oddError](why); ok {
+		return &jsonrpc.Error{Code: codeInternal, Message: "the server answers with an error that cannot be read: " + odd.why}
+	}
+	return &errBadReply{what + " cannot be used: " + why.Error()}
+}
+
 func parseError(raw json.RawMessage) (*jsonrpc.Error, error) {
 	ms, err := members(raw)
 	if err != nil {
@@ -130,11 +150,13 @@ func parseError(raw json.RawMessage) (*jsonrpc.Error, error) {
 	}
 	var e jsonrpc.Error
 	code, _ := find(ms, "code")
-	if json.Unmarshal(code, &e.Code) != nil || isNull(code) {
+	if f, err := strconv.ParseFloat(string(code), 64); err != nil || f != math.Trunc(f) || math.Abs(f) > safeInteger {
 		return nil, errors.New("its error has no integer code")
+	} else {
+		e.Code = int64(f)
 	}
 	msg, ok := find(ms, "message")
-	if e.Message, ok = stringValue(msg); msg != nil && !ok {
+	if e.Message, ok = stringValue(msg); msg != nil && !isNull(msg) && !ok {
 		return nil, errors.New("its error's message is not a string")
 	}
 	e.Data, _ = find(ms, "data")

@@ -269,8 +269,32 @@ func (m *mux) failOne(id int64, why error) {
 	delete(m.pending, id)
 	m.mu.Unlock()
 	if f != nil {
-		f.reply <- flightReply{err: &errBadReply{"the server's reply cannot be used: " + why.Error()}}
+		f.reply <- flightReply{err: unusable("the server's reply", why)}
 	}
+}
+
+// settleOne gives an error without an id to the one request that waits: a server that cannot use a request may not know
+// its id. Where none or several wait it is nobody's.
+func (m *mux) settleOne(e *jsonrpc.Error) bool {
+	m.mu.Lock()
+	var f *flight
+	n := 0
+	for _, p := range m.pending {
+		if p.req.method != "subscriptions/listen" { // it waits for as long as the connection lives
+			f = p
+			n++
+		}
+	}
+	if n == 1 {
+		delete(m.pending, f.req.id)
+	}
+	m.mu.Unlock()
+	if n != 1 {
+		return false
+	}
+	m.tapReply(f.req, &jsonrpc.Response{ID: rpcID(f.req.id), Error: e})
+	f.reply <- flightReply{err: e}
+	return true
 }
 
 // answer handles a request of the server's own.

@@ -84,6 +84,15 @@ func TestLines(t *testing.T) {
 		{"a result given twice", `{"jsonrpc":"2.0","id":7.0,"result":{},"result":{}}` + "\n", "", []int64{7}},
 		{"an id given twice", `{"jsonrpc":"2.0","id":7,"id":8,"result":{}}` + "\n", "", nil},
 		{"a broken notification", `{"jsonrpc":"2.0","id":7,"method":"x","params":{"x":NaN}}` + "\n", "", nil},
+		{"a request with a half id", `{"jsonrpc":"2.0","id":7.5,"method":"ping"}` + "\n", "", nil},
+		{"a request with an id that floats do not hold", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}` + "\n", "", nil},
+		{"requests with ids that are kept", `{"jsonrpc":"2.0","id":"9007199254740993","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":-7,"method":"ping"}` + "\n",
+			`{"jsonrpc":"2.0","id":"9007199254740993","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":-7,"method":"ping"}` + "\n", nil},
+		{"a reply under half an id", `{"jsonrpc":"2.0","id":7.5,"result":{}}` + "\n", "", nil},
+		{"an error beside a null", `{"jsonrpc":"2.0","id":7,"result":null,"error":{"code":-1.0,"message":null,"data":{"a":1}}}` + "\n",
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"","data":{"a":1}}}` + "\n", nil},
+		{"an error that cannot be read", `{"jsonrpc":"2.0","id":7,"error":"x"}` + "\n", "", []int64{7}},
+		{"a batch with bad elements", "[7,{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":7}," + reply + "]\n", reply + "\n", []int64{7}},
 		{"a log line with an id", `{"level":"info","id":7}` + "\n" + `{"level":"info","id":7,"x":NaN}` + "\n", "", nil},
 	} {
 		var bad []int64
