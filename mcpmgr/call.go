@@ -123,11 +123,7 @@ func (c *call) drive(ctx context.Context) (*Result, error) {
 	var responses json.RawMessage
 	pause := c.m.opt.StatePause
 	for {
-		raw, err := c.leg(ctx, last, responses)
-		if err != nil {
-			return nil, err
-		}
-		r, res, err := c.read(ctx, raw)
+		r, res, err := c.exchange(ctx, last, responses)
 		if err != nil || res != nil {
 			return res, err
 		}
@@ -138,6 +134,20 @@ func (c *call) drive(ctx context.Context) (*Result, error) {
 	}
 }
 
+// exchange sends a leg and reads its result. What the server prints meanwhile waits for the log until the state in the
+// result is known: many a server prints what it is about to send.
+func (c *call) exchange(ctx context.Context, last *round, responses json.RawMessage) (*round, *Result, error) {
+	if c.s.stderr != nil {
+		c.s.stderr.hold()
+		defer c.s.stderr.release()
+	}
+	raw, err := c.leg(ctx, last, responses)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c.read(ctx, raw)
+}
+
 // rounds reports whether calls of a method may have rounds here: on the Host path only tools do.
 func (m *Manager) rounds(method string) bool {
 	return method == "tools/call" || m.opt.Inspect != nil
@@ -146,6 +156,10 @@ func (m *Manager) rounds(method string) bool {
 // read looks at a leg's result: a final one, or a round that is fit to be asked.
 func (c *call) read(ctx context.Context, raw json.RawMessage) (*round, *Result, error) {
 	ms, err := members(raw)
+	if err != nil {
+		ms, _ = split(raw) // keys may stand twice in it
+	}
+	c.learn(ms)
 	if err != nil {
 		return nil, nil, failf(CodeProtocolError, "the server's result is malformed: %v", err)
 	}
@@ -167,7 +181,6 @@ func (c *call) read(ctx context.Context, raw json.RawMessage) (*round, *Result, 
 	if terr != nil {
 		return nil, nil, terr
 	}
-	c.states.add(r.state)
 	if c.rounds++; c.rounds > c.m.opt.Rounds {
 		return nil, nil, failf(CodeRoundLimit, "the server still asks for input after %d rounds", c.m.opt.Rounds)
 	}
@@ -186,6 +199,15 @@ func (c *call) read(ctx context.Context, raw json.RawMessage) (*round, *Result, 
 		return nil, nil, c.ended(cause, false)
 	}
 	return r, nil, nil
+}
+
+// learn remembers every state that a result bears, whatever becomes of it: an error quotes the server, too.
+func (c *call) learn(ms []member) {
+	for _, m := range ms {
+		if m.name == "requestState" && isString(m.val) {
+			c.states.add(m.val)
+		}
+	}
 }
 
 // cause returns why the call has ended from outside, or nil. The fence is looked at as well as
@@ -227,7 +249,10 @@ func (c *call) finish(raw json.RawMessage, ms []member) (*Result, error) {
 	}
 	res.Raw = c.states.json(raw)
 	if len(res.Raw) != len(raw) || &res.Raw[0] != &raw[0] {
-		ms, _ = members(res.Raw)
+		var err error
+		if ms, err = members(res.Raw); err != nil {
+			return nil, failf(CodeProtocolError, "the server's result is malformed: %v", err)
+		}
 		structured, has = find(ms, "structuredContent")
 	}
 	if has && !isNull(structured) {

@@ -124,6 +124,21 @@ func init() {
 			r.result(inputRequired("", `"state-\u00e9-0123456789-abcdef"`))
 		})
 	}
+	childPeers["prints what it sends"] = func() *peer {
+		return newPeer().handle("tools/call", func(r *preq) {
+			if st := r.raw("requestState"); st != "" {
+				var s string
+				_ = json.Unmarshal([]byte(st), &s)
+				fmt.Fprint(os.Stderr, "got ", s)
+				r.result(complete)
+				return
+			}
+			const state = "-----BEGIN STATE-----\\nMIIBsecret0123456789\\nQUJDsecret0123456789\\n"
+			fmt.Fprintln(os.Stderr, "minted "+strings.ReplaceAll(state, `\n`, "\n"))
+			time.Sleep(30 * time.Millisecond) // the line is read before the result
+			r.result(inputRequired("", `"`+state+`"`))
+		})
+	}
 	childMains["stubborn"] = func() {
 		signal.Ignore(syscall.SIGTERM)
 		go newPeer().stream(os.Stdin, os.Stdout)
@@ -414,6 +429,22 @@ func TestNoStart(t *testing.T) {
 		if err == nil || !strings.Contains(st.Reason, says) || !st.Retry.IsZero() {
 			t.Errorf("%v %+v", err, st)
 		}
+	}
+}
+
+// TestStderrBeforeTheState: a line that betrays a state before the result that bears it, and a state of several lines,
+// are in no log.
+func TestStderrBeforeTheState(t *testing.T) {
+	t.Parallel()
+	var log syncBuffer
+	m := startChildServer(t, "prints what it sends", Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	if _, err := callT(t, m, `{}`, accept(nil)); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "stderr", func() bool { return strings.Count(log.String(), "msg=stderr") >= 7 })
+	st, _ := m.Server("s")
+	if all := strings.Join(st.Stderr, "\n") + log.String(); strings.Contains(all, "secret") || !strings.Contains(all, "minted [redacted]") {
+		t.Errorf("%s", all)
 	}
 }
 

@@ -33,7 +33,7 @@ type dialed struct {
 func (v *server) newSession() *session {
 	s := &session{
 		server: v.cfg.Name, opt: &v.mgr.opt, log: v.mgr.log, stderr: v.stderr, recent: &v.recent,
-		legTimeout: v.mgr.opt.LegTimeout, onChange: v.mgr.changed, gen: v.mgr.gens.Add(1), suspect: make(chan struct{}, 1), stale: make(chan struct{}, 1), firstDone: make(chan struct{}),
+		legTimeout: v.mgr.opt.LegTimeout, onChange: v.mgr.changed, gen: v.mgr.gens.Add(1), suspect: make(chan struct{}, 1), stale: make(chan struct{}, 1), firstDone: make(chan struct{}), refreshing: make(chan struct{}, 1),
 	}
 	if v.cfg.Timeout > 0 {
 		s.legTimeout = v.cfg.Timeout

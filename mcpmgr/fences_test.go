@@ -238,6 +238,17 @@ func TestReconnectEndsCalls(t *testing.T) {
 }
 
 // TestDefinitionFence: a changed or removed definition ends the calls of that tool, and of no other.
+// TestMetaIsNoDefinition: what a server notes in _meta about a list changes no tool.
+func TestMetaIsNoDefinition(t *testing.T) {
+	a := definition([]byte(`{"name":"t","inputSchema":{"type":"object"},"_meta":{"served":1}}`))
+	if b := definition([]byte(`{"_meta":{"served":2},"inputSchema":{"type":"object"},"name":"t"}`)); a != b {
+		t.Error("another definition")
+	}
+	if c := definition([]byte(`{"name":"t","inputSchema":{"type":"object","_meta":{}}}`)); a == c {
+		t.Error("the same definition")
+	}
+}
+
 func TestDefinitionFence(t *testing.T) {
 	t.Parallel()
 	tool := func(name, desc string) string {

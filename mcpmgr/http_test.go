@@ -127,6 +127,20 @@ func TestHeaderMismatch(t *testing.T) {
 			}
 		})
 	}
+	t.Run("the list does not come", func(t *testing.T) {
+		p := newPeer()
+		p.handle("tools/call", func(r *preq) {
+			p.handle("tools/list", func(r *preq) { r.silent() })
+			mismatch(r)
+		})
+		began := time.Now()
+		m := manage(t, "json", p, Options{}, func(s *config.Server) { s.Timeout = time.Second })
+		_, err := callT(t, m, `{}`, Handlers{})
+		wantCode(t, err, CodeTimeout)
+		if d := time.Since(began); d > 20*time.Second {
+			t.Errorf("the entry's timeout does not count: %v", d)
+		}
+	})
 	t.Run("TR-01 new header in the same breath", func(t *testing.T) {
 		p := newPeer()
 		p.handle("tools/call", func(r *preq) {

@@ -16,9 +16,15 @@ import (
 func (c *call) leg(ctx context.Context, last *round, responses json.RawMessage) (json.RawMessage, error) {
 	raw, err := c.send(ctx, last, responses)
 	if code, ok := rpcCode(err); ok && code == codeHeaderMismatch && c.entry != nil && c.s.modern() {
-		rerr := c.s.refreshTools(ctx)
+		rctx, cancel := context.WithTimeoutCause(ctx, c.s.legTimeout, errLegTimeout)
+		rerr := c.s.refreshTools(rctx)
+		late := errors.Is(context.Cause(rctx), errLegTimeout)
+		cancel()
 		if cause := c.cause(ctx); cause != nil { // the tool changed, among other ends
 			return nil, c.ended(cause, false)
+		}
+		if rerr != nil && late {
+			return nil, c.ended(errLegTimeout, false)
 		}
 		if rerr != nil {
 			return nil, failf(CodeServerError, "the server refuses the headers of the call, and its tools cannot be listed: %s", c.s.recent.describe(rerr))

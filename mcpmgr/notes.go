@@ -25,6 +25,11 @@ func (s *session) events() peerEvents {
 		uninvited: s.uninvited,
 		redact:    s.recent.text,
 		drop: func(what string, args ...any) {
+			for i, a := range args {
+				if text, ok := a.(string); ok {
+					args[i] = clipText(s.recent.text(text), 300)
+				}
+			}
 			s.log.Debug("dropped", append([]any{"server", s.server, "what", what}, args...)...)
 		},
 	}
@@ -50,7 +55,7 @@ func (s *session) note(from *request, method string, params json.RawMessage) {
 		"notifications/resources/list_changed", "notifications/resources/updated", "notifications/cancelled":
 		s.noteChange(method, params)
 	default:
-		s.log.Debug("notification without use", "server", s.server, "method", clipText(method, 100))
+		s.log.Debug("notification without use", "server", s.server, "method", clipText(s.recent.text(method), 100))
 	}
 }
 
@@ -120,7 +125,7 @@ func (s *session) event(e Event) {
 // legacy one ping is answered, and everything else only for an inspector that declared it.
 func (s *session) uninvited(ctx context.Context, from *request, method string, params json.RawMessage) (json.RawMessage, int64, string, bool) {
 	if s.eraNow() != EraLegacy {
-		s.log.Warn("a request of the server's own was dropped", "server", s.server, "method", clipText(method, 100))
+		s.log.Warn("a request of the server's own was dropped", "server", s.server, "method", clipText(s.recent.text(method), 100))
 		return nil, 0, "", false
 	}
 	if method == "ping" {
@@ -131,6 +136,6 @@ func (s *session) uninvited(ctx context.Context, from *request, method string, p
 			return result, code, msg, context.Cause(ctx) != errTakenBack // who took a request back wants no answer
 		}
 	}
-	s.log.Warn("a request of the server's own was refused", "server", s.server, "method", clipText(method, 100))
+	s.log.Warn("a request of the server's own was refused", "server", s.server, "method", clipText(s.recent.text(method), 100))
 	return nil, -32601, "this client answers no requests of this kind", true
 }

@@ -216,6 +216,12 @@ func isObject(raw []byte) bool {
 }
 func isNull(raw []byte) bool { return string(bytes.TrimSpace(raw)) == "null" }
 
+// means reports whether a token is this string, however its characters are spelt.
+func means(token []byte, s string) bool {
+	v, ok := stringValue(token)
+	return ok && v == s
+}
+
 // stringValue decodes a string token as ordinary text.
 func stringValue(raw []byte) (string, bool) {
 	var s string

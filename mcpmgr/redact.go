@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -33,7 +34,11 @@ func (s *states) add(token json.RawMessage) {
 	defer s.mu.Unlock()
 	pats := slices.Clone(s.pats) // readers keep the old list
 	again := quote(inner)
-	for _, p := range [][]byte{inner, unescape(inner), again[1 : len(again)-1]} {
+	spelt := [][]byte{inner, unescape(inner), again[1 : len(again)-1]}
+	if lines := bytes.FieldsFunc(spelt[1], func(r rune) bool { return r == '\n' || r == '\r' }); len(lines) > 1 {
+		spelt = append(spelt, lines...) // what prints it prints lines
+	}
+	for _, p := range spelt {
 		if len(p) < minReflected || slices.ContainsFunc(pats, func(q []byte) bool { return bytes.Equal(p, q) }) {
 			continue
 		}
@@ -113,7 +118,7 @@ func (s *states) json(raw json.RawMessage) json.RawMessage {
 		return raw
 	}
 	var out []byte // nil while nothing was replaced
-	done := 0
+	done, keys := 0, 0
 	walkScalars(raw, func(start, end int) bool {
 		tok := raw[start:end]
 		var repl []byte
@@ -122,7 +127,13 @@ func (s *states) json(raw json.RawMessage) json.RawMessage {
 			if !holds(text, pats) {
 				return true
 			}
-			repl = quote(scrub(text, pats))
+			text = scrub(text, pats)
+			if rest := bytes.TrimLeft(raw[end:], " \t\r\n"); len(rest) > 0 && rest[0] == ':' {
+				if keys++; keys > 1 { // two keys of one object must not become the same
+					text = bytes.ReplaceAll(text, []byte(redacted), fmt.Appendf(nil, "[redacted %d]", keys))
+				}
+			}
+			repl = quote(text)
 		} else {
 			if !holds(tok, pats) {
 				return true

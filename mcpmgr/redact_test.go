@@ -175,6 +175,57 @@ func TestStateInARefusedRound(t *testing.T) {
 	}
 }
 
+// TestStateOfThisResult: a state is not quoted from the very result that bears it.
+func TestStateOfThisResult(t *testing.T) {
+	const secret = "SECRET-abcdefghijklmnop"
+	for name, result := range map[string]string{
+		"type":      `{"resultType":"` + secret + `","requestState":"` + secret + `"}`,
+		"key twice": `{"resultType":"input_required","requestState":"` + secret + `","` + secret + `":1,"` + secret + `":2}`,
+		"no round":  `{"resultType":"input_required","requestState":"` + secret + `","inputRequests":{"k":{"method":"` + secret + `"}}}`,
+	} {
+		_, err := callT(t, manage(t, "pipe", script(result), Options{}), `{}`, accept(yes))
+		if err == nil || strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), redacted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestStatesAsKeys: keys that are replaced stay apart, and nothing beside them is lost.
+func TestStatesAsKeys(t *testing.T) {
+	one, two := `"SECRET-one-0123456789"`, `"SECRET-two-0123456789"`
+	body := `{"content":[{"type":"text","text":"important"}],` + one + `:1,` + two + `:2,"structuredContent":{` + two + `:1,` + one + `:{}}}`
+	res, err := callT(t, manage(t, "pipe", script(inputRequired("", one), inputRequired("", two), body), Options{}), `{}`, accept(yes))
+	if err != nil || len(res.Content) != 1 || strings.Contains(string(res.Raw), "SECRET") {
+		t.Fatalf("%v %+v", err, res)
+	}
+	if _, err := members(res.Raw); err != nil {
+		t.Error(err)
+	}
+	if _, err := members(res.Structured); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStateInADefinition: a refreshed list tells no state, neither to the Host nor to the log.
+func TestStateInADefinition(t *testing.T) {
+	const secret = "SECRET-abcdefghijklmnop"
+	var log syncBuffer
+	p := script(inputRequired("", `"`+secret+`"`), complete)
+	m := manage(t, "pipe", p, Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	if _, err := callT(t, m, `{}`, accept(yes)); err != nil {
+		t.Fatal(err)
+	}
+	p.setTools(`[{"name":"t","description":"minted ` + secret + `","inputSchema":{"type":"object"}},{"name":"` + secret + `"}]`)
+	s, _, _ := m.server("s").current()
+	if err := s.refreshTools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e := s.toolsNow().byName["t"]
+	if all := log.String() + string(e.Raw) + e.Description; strings.Contains(all, "SECRET") || e.Description != "minted [redacted]" {
+		t.Error(all)
+	}
+}
+
 // TestStateInNestedJSON: a state that is JSON itself is found in a result that is JSON within a text within a text.
 func TestStateInNestedJSON(t *testing.T) {
 	meant := `{"step":1,"by":"SECRET-0123456789"}`

@@ -51,9 +51,9 @@ const (
 func kindOf(ms []member) (resultKind, json.RawMessage) {
 	typ, ok := find(ms, "resultType")
 	switch {
-	case !ok || string(typ) == `"complete"`:
+	case !ok || means(typ, "complete"):
 		return resultFinal, typ
-	case string(typ) == `"input_required"`:
+	case means(typ, "input_required"):
 		return resultRound, typ
 	}
 	return resultOther, typ
@@ -128,9 +128,9 @@ func readRequest(e member) (inputRequest, *ToolCallError) {
 	case "elicitation/create":
 		mode, ok := lookup(params, "mode")
 		switch {
-		case !ok || string(mode) == `"form"`:
+		case !ok || means(mode, "form"):
 			q.kind = inputForm
-		case string(mode) == `"url"`:
+		case means(mode, "url"):
 			q.kind = inputURL
 		default:
 			return q, failf(CodeUnsupportedInput, "the server asks with the elicitation mode %s, which is not known", clipText(string(mode), 40))

@@ -382,3 +382,15 @@ func testThinkingIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestEscapedWords: a word of the protocol is the same however its characters are spelt.
+func TestEscapedWords(t *testing.T) {
+	round := strings.Replace(inputRequired(`{"k":`+yesForm+`}`, `"s"`), "input_required", `input\u005frequired`, 1)
+	done := strings.Replace(complete, `"complete"`, `"c\u006fmplete"`, 1)
+	if done == complete {
+		done = `{"resultType":"c\u006fmplete",` + complete[1:]
+	}
+	if res, err := callT(t, manage(t, "pipe", script(round, done), Options{}), `{}`, accept(yes)); err != nil || res.Legs != 2 {
+		t.Errorf("%v %+v", err, res)
+	}
+}

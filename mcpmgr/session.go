@@ -35,6 +35,7 @@ type session struct {
 	suspect    chan struct{} // HTTP: a request found nobody there
 	stale      chan struct{} // the tools may have changed
 	firstDone  chan struct{}
+	refreshing chan struct{}          // holds one value while the tools are listed
 	noises     atomic.Int64           // lines of a child's output that were no messages
 	noise      atomic.Pointer[string] // the last of them, as the log has it
 
@@ -173,9 +174,9 @@ func (s *session) checkComplete(method string, raw json.RawMessage) error {
 	}
 	typ, ok := find(ms, "resultType")
 	switch {
-	case !ok || string(typ) == `"complete"`:
+	case !ok || means(typ, "complete"):
 		return nil
-	case string(typ) == `"input_required"` && s.eraNow() != EraLegacy:
+	case means(typ, "input_required") && s.eraNow() != EraLegacy:
 		return failf(CodeUnsupportedInput, "the server asks for input in reply to %s, which allows none", method)
 	}
 	return failf(CodeUnsupportedResult, "the result of %s is of the unknown type %s", method, clipText(string(typ), 60))

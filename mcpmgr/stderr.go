@@ -27,21 +27,62 @@ type stderrRing struct {
 
 	redact func(string) string
 	log    func(line string)
+
+	legs int      // on the wire
+	held []string // lines that the log gets when they are over
 }
 
 func (r *stderrRing) add(line string) {
 	line = r.redact(line)
 	line = clipText(strings.TrimRight(line, "\r\n"), stderrLine)
-	if r.log != nil {
-		r.log(line)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.held = append(r.held, line)
+	if r.legs == 0 {
+		r.flush(0)
+	} else {
+		r.flush(stderrLines)
+	}
 	r.lines = append(r.lines, line)
 	if over := len(r.lines) - stderrLines; over > 0 {
 		r.lines = slices.Delete(r.lines, 0, over)
 		r.start = max(0, r.start-over)
 	}
+}
+
+// flush logs what is held but for the last lines; r.mu is held. A state may have become known after a line was read, so
+// it is redacted once more.
+func (r *stderrRing) flush(keep int) {
+	n := max(0, len(r.held)-keep)
+	for _, line := range r.held[:n] {
+		if r.log != nil {
+			r.log(r.redact(line))
+		}
+	}
+	r.held = slices.Delete(r.held, 0, n)
+}
+
+// hold keeps lines from the log until release: a leg is on the wire.
+func (r *stderrRing) hold() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.legs++
+}
+
+// release logs what came meanwhile, when no leg is on the wire any more.
+func (r *stderrRing) release() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.legs--; r.legs == 0 {
+		r.flush(0)
+	}
+}
+
+// ended logs what is held: the child has nothing more to say.
+func (r *stderrRing) ended() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.flush(0)
 }
 
 // mark begins a new child: a report after it quotes no older lines.
@@ -83,6 +124,7 @@ func (r *stderrRing) report() string {
 // and cut, so that a state that reaches over the cut is still recognised; what a line has beyond
 // that is dropped.
 func (r *stderrRing) copyFrom(src io.Reader) {
+	defer r.ended()
 	br := bufio.NewReaderSize(src, stderrScan)
 	for {
 		line, err := br.ReadSlice('\n')

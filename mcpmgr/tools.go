@@ -72,6 +72,12 @@ func (s *session) list(ctx context.Context, method, key string) ([]json.RawMessa
 // refreshTools lists the tools and publishes the list: entries that are the same stay, calls of
 // those that changed or went away end. With no tools capability there are no tools.
 func (s *session) refreshTools(ctx context.Context) error {
+	select { // one at a time: an older list must not come over a newer one
+	case s.refreshing <- struct{}{}:
+		defer func() { <-s.refreshing }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	if declared, _ := s.capability("tools", ""); !declared && s.caps != nil {
 		s.publish(&toolList{byName: map[string]*toolEntry{}})
 		return nil
@@ -92,6 +98,7 @@ func (s *session) refreshTools(ctx context.Context) error {
 func (s *session) readTools(items []json.RawMessage) *toolList {
 	l := &toolList{byName: make(map[string]*toolEntry, len(items))}
 	for i, raw := range items {
+		raw = s.recent.json(raw) // a definition goes to the Host, and is logged where it is of no use
 		t, err := readTool(raw)
 		if err == nil && l.byName[t.Name] != nil {
 			err = errors.New("the name is used twice")
@@ -157,13 +164,17 @@ func readTool(raw json.RawMessage) (Tool, error) {
 	return t, nil
 }
 
-// definition hashes what a tool is, whatever the order and spacing of its keys.
+// definition hashes what a tool is, whatever the order and spacing of its keys. What a server notes about its answer
+// in _meta is no part of it.
 func definition(raw json.RawMessage) string {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
 	text := []byte(raw)
 	if dec.Decode(&v) == nil {
+		if m, ok := v.(map[string]any); ok {
+			delete(m, "_meta")
+		}
 		if b, err := json.Marshal(v); err == nil {
 			text = b
 		}
