@@ -169,7 +169,7 @@ func (c *call) read(ctx context.Context, raw json.RawMessage) (*round, *Result, 
 		res, err := c.finish(raw, ms)
 		return nil, res, err
 	case kind == resultOther:
-		return nil, nil, failf(CodeUnsupportedResult, "the server's result is of the unknown type %s", clipText(c.states.text(string(typ)), 60))
+		return nil, nil, failf(CodeUnsupportedResult, "the server's result is of the unknown type %s", clipText(c.states.text(string(c.states.json(typ))), 60))
 	case !c.s.modern():
 		return nil, nil, failf(CodeUnsupportedResult, "the server asks for input on a legacy connection, which has no rounds")
 	case !c.m.rounds(c.method):

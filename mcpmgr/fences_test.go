@@ -237,7 +237,6 @@ func TestReconnectEndsCalls(t *testing.T) {
 	}
 }
 
-// TestDefinitionFence: a changed or removed definition ends the calls of that tool, and of no other.
 // TestMetaIsNoDefinition: what a server notes in _meta about a list changes no tool.
 func TestMetaIsNoDefinition(t *testing.T) {
 	a := definition([]byte(`{"name":"t","inputSchema":{"type":"object"},"_meta":{"served":1}}`))
@@ -249,6 +248,7 @@ func TestMetaIsNoDefinition(t *testing.T) {
 	}
 }
 
+// TestDefinitionFence: a changed or removed definition ends the calls of that tool, and of no other.
 func TestDefinitionFence(t *testing.T) {
 	t.Parallel()
 	tool := func(name, desc string) string {

@@ -1,7 +1,6 @@
 package mcpmgr
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,9 +52,9 @@ func (r *recentStates) together() *states {
 	r.mu.Unlock()
 	out := &states{}
 	for _, s := range all {
-		out.pats = append(out.pats, s.patterns()...)
+		out.pats = withPatterns(out.pats, s.patterns()...)
+		out.lines = withPatterns(out.lines, s.inText()...)
 	}
-	slices.SortStableFunc(out.pats, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
 	return out
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -20,32 +21,47 @@ const (
 // states remembers the requestStates of one call for as long as it runs, so that a server cannot
 // have one of them shown by reflecting it. Safe for concurrent use.
 type states struct {
-	mu   sync.RWMutex
-	pats [][]byte // longest first
+	mu    sync.RWMutex
+	pats  [][]byte // longest first
+	lines [][]byte // these and the lines of a state: in text alone, since one line may be of use elsewhere
 }
 
-// add remembers a state token (with its quotes) in three spellings: as written, as meant, and as JSON within JSON has it.
+// add remembers a state token (with its quotes) in every spelling that its text comes in, and its lines.
 func (s *states) add(token json.RawMessage) {
 	if s == nil || len(token) < 2 {
 		return
 	}
-	inner := token[1 : len(token)-1]
+	meant := unescape(token[1 : len(token)-1])
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pats := slices.Clone(s.pats) // readers keep the old list
-	again := quote(inner)
-	spelt := [][]byte{inner, unescape(inner), again[1 : len(again)-1]}
-	if lines := bytes.FieldsFunc(spelt[1], func(r rune) bool { return r == '\n' || r == '\r' }); len(lines) > 1 {
-		spelt = append(spelt, lines...) // what prints it prints lines
+	s.pats = withPatterns(s.pats, spellings(token, meant)...)
+	s.lines = withPatterns(s.lines, s.pats...)
+	if lines := bytes.FieldsFunc(meant, func(r rune) bool { return r == '\n' || r == '\r' }); len(lines) > 1 {
+		s.lines = withPatterns(s.lines, lines...) // what prints it prints lines
 	}
-	for _, p := range spelt {
-		if len(p) < minReflected || slices.ContainsFunc(pats, func(q []byte) bool { return bytes.Equal(p, q) }) {
-			continue
+}
+
+// spellings are a state as written, as meant, as JSON within JSON and quoted text have it, and with the replacement
+// characters that a decoder puts for lone surrogates.
+func spellings(token json.RawMessage, meant []byte) [][]byte {
+	bare := func(quoted []byte) []byte { return quoted[1 : len(quoted)-1] }
+	out := [][]byte{bare(token), meant, bare(quote(bare(token))), bare(quote(meant)), bare(strconv.AppendQuote(nil, string(meant)))}
+	if text, ok := stringValue(token); ok && text != string(meant) {
+		out = append(out, []byte(text), bare(strconv.AppendQuote(nil, text)))
+	}
+	return out
+}
+
+// withPatterns returns a list with more patterns, longest first; readers keep the old one.
+func withPatterns(list [][]byte, more ...[]byte) [][]byte {
+	list = slices.Clone(list)
+	for _, p := range more {
+		if len(p) >= minReflected && !slices.ContainsFunc(list, func(q []byte) bool { return bytes.Equal(p, q) }) {
+			list = append(list, bytes.Clone(p))
 		}
-		pats = append(pats, bytes.Clone(p))
 	}
-	slices.SortStableFunc(pats, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
-	s.pats = pats
+	slices.SortStableFunc(list, func(a, b []byte) int { return cmp.Compare(len(b), len(a)) })
+	return list
 }
 
 func (s *states) patterns() [][]byte {
@@ -57,9 +73,19 @@ func (s *states) patterns() [][]byte {
 	return s.pats
 }
 
-// text returns s with every remembered state replaced.
+// inText is what is looked for in plain text.
+func (s *states) inText() [][]byte {
+	if s == nil {
+		return nil
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.lines
+}
+
+// text returns t with every remembered state, and every line of one, replaced.
 func (s *states) text(t string) string {
-	pats := s.patterns()
+	pats := s.inText()
 	if len(pats) == 0 {
 		return t
 	}

@@ -226,6 +226,77 @@ func TestStateInADefinition(t *testing.T) {
 	}
 }
 
+// TestSpellingsOfAState: a state is kept out of what is said of a round however the text that tells it is spelt or cut.
+func TestSpellingsOfAState(t *testing.T) {
+	for name, state := range map[string]string{
+		"control":        `\u0000\u0001secret-secret-secret-secret-secret-secret-secret`,
+		"lone surrogate": `\ud800secret-secret-secret-secret-secret-secret-secret\ud800secret`,
+		"escapes":        `\u0073ecret-\"secret\"-secret\u2028-secret-secret-secret-secret`,
+	} {
+		for where, requests := range map[string]string{
+			"method": `{"k":{"method":"` + state + `"}}`,
+			"mode":   `{"k":{"method":"elicitation/create","params":{"mode":"` + strings.ReplaceAll(state, "-", `\u002d`) + `"}}}`,
+			"key":    `{"k":{"method":"roots/list","` + state + `":1}}`,
+		} {
+			_, err := callT(t, manage(t, "pipe", script(inputRequired(requests, `"`+state+`"`)), Options{}), `{}`, accept(yes))
+			if err == nil || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s, %s: %v", name, where, err)
+			}
+		}
+	}
+}
+
+// TestStateInASchemaError: what a result lacks by its schema is told without the beginning of a state.
+func TestStateInASchemaError(t *testing.T) {
+	secret := strings.Repeat("abcdefghijklmnop", 20)
+	for name, schema := range map[string]string{
+		"name":    `{"type":"object","required":["` + secret + `x"]}`,
+		"path":    `{"type":"object","properties":{"` + secret + `":{"type":"string"}}}`,
+		"quoted":  `{"type":"object","properties":{"` + secret + ` ":{"type":"string"}}}`,
+		"pattern": `{"type":"object","properties":{"p":{"pattern":"` + secret + `"}}}`,
+	} {
+		p := script(inputRequired("", `"`+secret+`"`), `{"content":[],"structuredContent":{"p":"x","`+secret+`":1,"`+secret+` ":1}}`)
+		p.setTools(`[{"name":"t","inputSchema":{"type":"object"},"outputSchema":` + schema + `}]`)
+		_, err := callT(t, manage(t, "pipe", p, Options{}), `{}`, accept(yes))
+		if err == nil || strings.Contains(err.Error(), "abcdef") || !strings.Contains(err.Error(), redacted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestLinesOfAState: a line of a state is no state in a result or a form, where it may be of use, but is in text.
+func TestLinesOfAState(t *testing.T) {
+	st := &states{}
+	st.add(json.RawMessage(`"-----BEGIN STATE-----\nMIIBsecret0123456789\n"`))
+	if raw := json.RawMessage(`{"a":"-----BEGIN STATE-----"}`); st.reflectedIn(raw) || !bytes.Equal(st.json(raw), raw) {
+		t.Error("a line was taken for a state")
+	}
+	if got := st.text("saw MIIBsecret0123456789"); got != "saw [redacted]" {
+		t.Error(got)
+	}
+}
+
+// TestToolNamedAsAState: a state that is the name of the tool, as some servers have it, neither renames the tool nor ends
+// its calls, and another tool of such a name is left out.
+func TestToolNamedAsAState(t *testing.T) {
+	const tool = `{"name":"create-an-issue-now","inputSchema":{"type":"object"}}`
+	p := script(inputRequired("", `"create-an-issue-now"`), complete)
+	p.setTools("[" + tool + "]")
+	m := manage(t, "pipe", p, Options{})
+	b := bind(t, m, "create-an-issue-now")
+	if _, err := m.CallTool(t.Context(), b, nil, accept(yes)); err != nil {
+		t.Fatal(err)
+	}
+	p.setTools("[" + tool + `,{"name":"create-an-issue-now-2","inputSchema":{"type":"object"}}]`)
+	s, _, _ := m.server("s").current()
+	if err := s.refreshTools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l := s.toolsNow(); len(l.all) != 1 || l.all[0].Binding != b || len(l.warnings) != 1 || strings.Contains(l.warnings[0], "issue") {
+		t.Errorf("%+v %q", l.all, l.warnings)
+	}
+}
+
 // TestStateInNestedJSON: a state that is JSON itself is found in a result that is JSON within a text within a text.
 func TestStateInNestedJSON(t *testing.T) {
 	meant := `{"step":1,"by":"SECRET-0123456789"}`

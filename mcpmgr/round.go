@@ -71,8 +71,6 @@ func readRound(ms []member) (*round, *ToolCallError) {
 		}
 		r.state, r.hasState = v, true
 	}
-	own := &states{} // an error quotes the server, and the call does not know this state yet
-	own.add(r.state)
 	v, ok := find(ms, "inputRequests")
 	if !ok {
 		if !r.hasState {
@@ -86,7 +84,7 @@ func readRound(ms []member) (*round, *ToolCallError) {
 	}
 	entries, err := members(v)
 	if err != nil {
-		return nil, failf(CodeProtocolError, "the inputRequests are malformed: %s", own.text(err.Error()))
+		return nil, failf(CodeProtocolError, "the inputRequests are malformed: %v", err)
 	}
 	if len(entries) > MaxInputRequests {
 		return nil, failf(CodeLimitExceeded, "the server asks %d things at once; the limit is %d", len(entries), MaxInputRequests)
@@ -94,7 +92,6 @@ func readRound(ms []member) (*round, *ToolCallError) {
 	for _, e := range entries {
 		q, terr := readRequest(e)
 		if terr != nil {
-			terr.Message = own.text(terr.Message)
 			return nil, terr
 		}
 		r.requests = append(r.requests, q)
@@ -133,7 +130,7 @@ func readRequest(e member) (inputRequest, *ToolCallError) {
 		case means(mode, "url"):
 			q.kind = inputURL
 		default:
-			return q, failf(CodeUnsupportedInput, "the server asks with the elicitation mode %s, which is not known", clipText(string(mode), 40))
+			return q, failf(CodeUnsupportedInput, "the server asks with the elicitation mode %s, which is not known", quoteMode(mode))
 		}
 	case "sampling/createMessage":
 		q.kind = inputSampling
@@ -143,6 +140,14 @@ func readRequest(e member) (inputRequest, *ToolCallError) {
 		return q, failf(CodeUnsupportedInput, "the server asks for %q, which is not known", clipText(method, 60))
 	}
 	return q, nil
+}
+
+// quoteMode tells a mode as it is meant, for a state in it would not be known in another spelling.
+func quoteMode(mode json.RawMessage) string {
+	if text, ok := stringValue(mode); ok {
+		return quoteShort(text)
+	}
+	return "that is not a string"
 }
 
 // supported fails when the handlers of a call cannot give what the entry asks for.

@@ -98,8 +98,7 @@ func (s *session) refreshTools(ctx context.Context) error {
 func (s *session) readTools(items []json.RawMessage) *toolList {
 	l := &toolList{byName: make(map[string]*toolEntry, len(items))}
 	for i, raw := range items {
-		raw = s.recent.json(raw) // a definition goes to the Host, and is logged where it is of no use
-		t, err := readTool(raw)
+		t, err := s.readHidden(raw)
 		if err == nil && l.byName[t.Name] != nil {
 			err = errors.New("the name is used twice")
 		}
@@ -113,7 +112,7 @@ func (s *session) readTools(items []json.RawMessage) *toolList {
 				name = fmt.Sprintf("tool %q", clipText(t.Name, 100))
 			}
 			if len(l.warnings) < 100 {
-				l.warnings = append(l.warnings, fmt.Sprintf("%s is left out: %v", name, err))
+				l.warnings = append(l.warnings, s.recent.text(fmt.Sprintf("%s is left out: %v", name, err)))
 			}
 			continue
 		}
@@ -126,6 +125,26 @@ func (s *session) readTools(items []json.RawMessage) *toolList {
 		l.byName[t.Name] = e
 	}
 	return l
+}
+
+// readHidden is readTool without the states of the calls that run: a definition goes to the Host, and is logged where it
+// is of no use. The name has to stay, or the tool could not be called: one that was there before is no secret, and a tool
+// of another is left out.
+func (s *session) readHidden(raw json.RawMessage) (Tool, error) {
+	shown := s.recent.json(raw)
+	t, err := readTool(shown)
+	if err != nil || bytes.Equal(shown, raw) {
+		return t, err
+	}
+	plain, err := readTool(raw)
+	if err != nil || plain.Name == t.Name {
+		return t, err
+	}
+	if known := s.toolsNow(); known != nil && known.byName[plain.Name] == nil {
+		return t, errors.New("its name holds the requestState of a call")
+	}
+	t.Name = plain.Name
+	return t, nil
 }
 
 func readTool(raw json.RawMessage) (Tool, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -81,9 +82,9 @@ func sentence(k jsonschema.ErrorKind) string {
 	case *kind.MultipleOf:
 		return "must be a multiple of " + k.Want.RatString()
 	case *kind.Pattern:
-		return fmt.Sprintf("must match the pattern %.200q", k.Want)
+		return fmt.Sprintf("must match the pattern %q", clip(k.Want, 200))
 	case *kind.Format:
-		return fmt.Sprintf("must be a valid %.40s", k.Want)
+		return "must be a valid " + clip(k.Want, 40)
 	case *kind.UniqueItems:
 		return "must not hold the same item twice"
 	case *kind.AnyOf, *kind.OneOf:
@@ -108,22 +109,34 @@ func names(list []string) string {
 			quoted = append(quoted, fmt.Sprintf("%d more", len(list)-most))
 			break
 		}
-		quoted = append(quoted, fmt.Sprintf("%.80q", n))
+		quoted = append(quoted, strconv.Quote(clip(n, maxName)))
 	}
 	return strings.Join(quoted, ", ")
 }
 
 func joinKey(at, key string) string {
 	if strings.ContainsAny(key, ".[]\" ") || key == "" {
-		return at + fmt.Sprintf("[%.80q]", key)
+		return at + fmt.Sprintf("[%q]", clip(key, maxName))
 	}
-	if len(key) > 80 {
-		key = key[:80] + "…"
-	}
+	key = clip(key, maxName)
 	if at == "" {
 		return key
 	}
 	return at + "." + key
+}
+
+const maxName = 80 // bytes of a key that is told
+
+// clip shortens text on a rune border and marks the cut, so that whoever keeps secrets out of a message knows that what
+// stands there may be the beginning of one.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
 }
 
 func joinIndex(at string, i int) string { return at + "[" + strconv.Itoa(i) + "]" }
