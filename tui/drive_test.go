@@ -14,6 +14,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"askback/forms"
+	"askback/internal/screen"
 	"askback/tui/hostview"
 	"askback/tui/theme"
 )
@@ -212,7 +213,7 @@ func (d *driver) frame() string {
 		d.t.Fatalf("the frame has %d rows on a screen of %d:\n%s", len(rows), d.m.h, raw)
 	}
 	for i, r := range rows {
-		if w := ansi.StringWidth(r); w > max(1, d.m.w) {
+		if w := max(ansi.StringWidth(r), screen.Counted(ansi.Strip(r))); w > max(1, d.m.w) {
 			d.t.Fatalf("row %d has %d cells on a screen of %d: %q", i, w, d.m.w, r)
 		}
 		rows[i] = strings.TrimRight(ansi.Strip(r), " ")

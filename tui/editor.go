@@ -3,9 +3,9 @@ package tui
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/charmbracelet/x/ansi"
 	"github.com/rivo/uniseg"
 
 	"askback/forms"
@@ -197,14 +197,15 @@ func appendRows(rows []span, text []rune, from, to, width int) []span {
 		return append(rows, span{from, to})
 	}
 	start, at, cells := from, from, 0
-	for g := uniseg.NewGraphemes(string(text[from:to])); g.Next(); {
-		w := ansi.StringWidth(g.Str())
-		if cells+w > width {
+	for s := string(text[from:to]); s != ""; {
+		cluster, w := kit.Next(s)
+		if cells+w > width && at > start {
 			rows = append(rows, span{start, at})
 			start, cells = at, 0
 		}
 		cells += w
-		at += len(g.Runes())
+		at += utf8.RuneCountInString(cluster)
+		s = s[len(cluster):]
 	}
 	rows = append(rows, span{start, to})
 	if cells >= width { // the cursor after a full row needs one of its own
@@ -232,11 +233,11 @@ func (e *editor) vertical(width, by int) bool {
 	if next < 0 || next >= len(rows) {
 		return false
 	}
-	column := ansi.StringWidth(string(e.text[rows[at].from:e.cur]))
+	column := kit.Width(string(e.text[rows[at].from:e.cur]))
 	e.cur = rows[next].from
 	for e.cur < rows[next].to {
 		to := e.after()
-		if ansi.StringWidth(string(e.text[rows[next].from:to])) > column {
+		if kit.Width(string(e.text[rows[next].from:to])) > column {
 			break
 		}
 		e.cur = to

@@ -235,8 +235,11 @@ func (p *player) end() string {
 // form is a random form of all kinds.
 func (p *player) form() forms.Form {
 	f := forms.Form{Message: "Please " + strings.Repeat("answer this. ", 1+p.r.IntN(20)), Requester: forms.Requester{Name: "tool", Source: "demo"}}
-	if p.r.IntN(8) == 0 {
+	switch p.r.IntN(8) {
+	case 0:
 		f.Message = hostile
+	case 1: // what terminals find wider than a count of clusters
+		f.Message = strings.Repeat("กำ", 39) + "x\n" + strings.Repeat("नी👍🏽 கோ", 1+p.r.IntN(20))
 	}
 	for i := range p.r.IntN(7) {
 		fd := forms.Field{Name: fmt.Sprintf("f%d", i), Label: fmt.Sprintf("Field %d", i), Required: p.r.IntN(2) == 0}

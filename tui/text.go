@@ -3,24 +3,11 @@ package tui
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"askback/tui/kit"
 )
 
 // clipMiddle cuts a name to w cells in the middle, since the ends of names tell them apart.
-func clipMiddle(s string, w int) string {
-	n := kit.Width(s)
-	if n <= w {
-		return s
-	}
-	if w < 3 {
-		return kit.Clip(s, w)
-	}
-	left := w / 2
-	right := w - left - 1
-	return ansi.Truncate(s, left, "") + "…" + ansi.TruncateLeft(s, n-right, "")
-}
+func clipMiddle(s string, w int) string { return kit.ClipMiddle(s, w) }
 
 // plainRows is a sentence of ours where a list would be.
 func plainRows(text string, w int) []string {
@@ -36,19 +23,28 @@ func plainRows(text string, w int) []string {
 func few(s string, w, n int) (rows []string, more int) {
 	for s != "" || rows == nil {
 		line, rest, _ := strings.Cut(s, "\n")
-		if room := (n + 1) * max(1, w) * 4; len(line) > room {
+		room := (n + 1) * max(1, w) * 4
+		long := len(line) > room
+		if long {
 			line = strings.ToValidUTF8(line[:room], "")
 		}
 		for _, r := range kit.Wrap(line, w) {
 			if len(rows) == n {
-				if rest != "" {
-					more = 1 + strings.Count(rest, "\n")
-				}
-				return rows, more + 1
+				return rows, 1 + lines(rest)
 			}
 			rows = append(rows, r)
+		}
+		if long { // characters of many bytes: what was left off is not shown
+			return rows, 1 + lines(rest)
 		}
 		s = rest
 	}
 	return rows, 0
+}
+
+func lines(s string) int {
+	if s == "" {
+		return 0
+	}
+	return 1 + strings.Count(s, "\n")
 }

@@ -31,9 +31,9 @@ type field struct {
 	d  *draft.Field
 	th *theme.Theme
 
-	input *huh.Input // typed fields
-	seen  string     // what the input holds, flattened
-	list  *choices   // chosen fields
+	input *input   // typed fields
+	seen  string   // what the input holds, flattened
+	list  *choices // chosen fields
 
 	w, room int // the width, and the rows it may have when focused
 	focused bool
@@ -50,9 +50,7 @@ type field struct {
 func newField(d *draft.Field, th *theme.Theme) *field {
 	f := &field{d: d, th: th}
 	if d.IsText() {
-		f.input = huh.NewInput().Prompt("> ")
-		f.input.WithTheme(th.Huh())
-		f.input.WithKeyMap(unbound())
+		f.input = newInput()
 		f.toInput()
 	} else {
 		f.list = newChoices(d, th)
@@ -74,8 +72,7 @@ func unbound() *huh.KeyMap {
 // toInput gives the input the draft's text, flattened: a default with line breaks is sent as it came unless edited.
 func (f *field) toInput() {
 	f.seen, _, _ = flat(f.d.Text())
-	v := f.seen
-	f.input.Value(&v)
+	f.input.set(f.seen)
 }
 
 // odd says what of the text the input cannot show.
@@ -98,9 +95,7 @@ func (f *field) fit(w, room int) {
 		return
 	}
 	f.w, f.room, f.rows = w, room, nil
-	if f.input != nil {
-		f.input.WithWidth(min(w-3, maxInput))
-	} else {
+	if f.list != nil {
 		f.list.fit(w - 2)
 	}
 }
@@ -146,7 +141,7 @@ func (f *field) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if k.Type == tea.KeyRunes || k.Type == tea.KeySpace {
 		k = f.admit(k)
 	}
-	_, _ = f.input.Update(k) // its commands are cursor blinks
+	f.input.key(k)
 	f.pull()
 	return f, nil
 }
@@ -188,7 +183,7 @@ func (f *field) admit(k tea.KeyMsg) tea.KeyMsg {
 
 // pull copies what the input holds, if it has changed.
 func (f *field) pull() {
-	v, _ := f.input.GetValue().(string)
+	v := f.input.text()
 	if v == f.seen {
 		return
 	}
@@ -212,7 +207,7 @@ func (f *field) sync() {
 func (f *field) Focus() tea.Cmd {
 	f.focused, f.rows, f.note = true, nil, f.odd()
 	if f.input != nil {
-		f.input.Focus()
+		f.input.focus()
 	}
 	return nil
 }
@@ -222,7 +217,7 @@ func (f *field) Blur() tea.Cmd {
 	f.focused, f.visited, f.note, f.broken = false, true, "", false
 	f.rows = nil
 	if f.input != nil {
-		f.input.Blur()
+		f.input.blur()
 	} else {
 		f.list.clearFilter()
 		f.list.toChoice()

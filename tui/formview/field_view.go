@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"askback/forms"
 )
 
@@ -145,8 +143,8 @@ func (f *field) listRoom() int { return max(1, len(f.rows)-2) }
 
 func (f *field) control(room int) []string {
 	if f.input != nil {
-		v := strings.TrimRight(f.input.View(), " ")
-		return []string{f.bar() + ansi.Truncate(v, f.w-3, "")}
+		row := f.input.row(min(f.w-3, maxInput), f.th)
+		return []string{f.bar() + strings.TrimRight(row, " ")}
 	}
 	rows := f.list.lines(room)
 	for i, r := range rows {

@@ -16,6 +16,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"askback/forms"
+	emulator "askback/internal/screen"
 	"askback/tui/draft"
 	"askback/tui/theme"
 )
@@ -40,12 +41,12 @@ func fuzzKeys() []tea.KeyMsg {
 	for _, k := range []string{
 		"enter", "enter", "tab", "tab", "shift+tab", "esc", "up", "down", "down", "left", "right", "home", "end", "pgup", "pgdown", "backspace", "delete", "space", "space",
 		"ctrl+a", "ctrl+d", "ctrl+e", "ctrl+g", "ctrl+k", "ctrl+n", "ctrl+o", "ctrl+p", "ctrl+r", "ctrl+s", "ctrl+s", "ctrl+t", "ctrl+u", "ctrl+v", "ctrl+w", "ctrl+x", "ctrl+h", "ctrl+left",
-		"a", "x", "/", "j", "k", "g", "G", "y", "n", "s", "s", "e", "z", "q", "c", "漢", "👩‍👩‍👧", "e\u0301", "1", "3", "9", "-", ".", "opt", "yes\u202e",
+		"a", "x", "/", "j", "k", "g", "G", "y", "n", "s", "s", "e", "z", "q", "c", "漢", "👩‍👩‍👧", "e\u0301", "กำ", "नी", "👍🏽", "1", "3", "9", "-", ".", "opt", "yes\u202e",
 		"alt+b", "alt+f", "alt+d", "alt+u", "alt+c", "alt+x", "alt+delete", "alt+backspace", "alt+left", "alt+enter", "f1",
 	} {
 		keys = append(keys, keyMsg(k))
 	}
-	for _, p := range []string{"pasted\nline\u202e two", "s", "y\n", "prod\ryes\r", strings.Repeat("長い", 500)} {
+	for _, p := range []string{"pasted\nline\u202e two", "s", "y\n", "prod\ryes\r", strings.Repeat("長い", 500), strings.Repeat("กำ", 60), strings.Repeat("👍🏽கோ", 40)} {
 		keys = append(keys, tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(p), Paste: true})
 	}
 	return keys
@@ -54,7 +55,8 @@ func fuzzKeys() []tea.KeyMsg {
 // fuzzForm is a random form. Its texts hold mark, so that a row that shows one can be told.
 func fuzzForm(r *rand.Rand) forms.Form {
 	texts := []string{mark, mark + " plain words", "長い" + mark + "テキスト 👩‍👩‍👧 e\u0301", mark + " API key", mark + strings.Repeat(" a long text that wraps", 1+r.Intn(12)),
-		mark + "\x1b[2J\u202e\x07", mark + "\nline two " + mark + "\nctrl+s review " + mark, "https://x.example/" + mark}
+		mark + "\x1b[2J\u202e\x07", mark + "\nline two " + mark + "\nctrl+s review " + mark, "https://x.example/" + mark,
+		strings.Repeat("กำ", 39) + mark + strings.Repeat("กำ", 39), mark + strings.Repeat(" नीकोகோ👍🏽", 1+r.Intn(12)), mark + strings.Repeat("👩‍", 40) + "👩"}
 	pick := func() string { return texts[r.Intn(len(texts))] }
 	f := forms.Form{Message: pick(), Requester: forms.Requester{Name: "tool", Source: "server"}}
 	kinds := []forms.Kind{forms.KindString, forms.KindNumber, forms.KindInteger, forms.KindBoolean, forms.KindSingleSelect, forms.KindMultiSelect}
@@ -83,7 +85,7 @@ func fuzzForm(r *rand.Rand) forms.Form {
 		default:
 			count := 1 + r.Intn(40)
 			for j := range count {
-				fd.Options = append(fd.Options, forms.Option{Value: fmt.Sprintf("v%d", j), Label: fmt.Sprintf("%s opt %d", mark, j)})
+				fd.Options = append(fd.Options, forms.Option{Value: fmt.Sprintf("v%d", j), Label: fmt.Sprintf("%s opt %d %s", mark, j, strings.Repeat("กำ", r.Intn(2)*r.Intn(40)))})
 			}
 			if fd.Kind == forms.KindSingleSelect && r.Intn(3) == 0 {
 				fd.Default = forms.TextValue("v0")
@@ -101,7 +103,7 @@ func fuzzForm(r *rand.Rand) forms.Form {
 func frameRules(m *Model, v string, w, h int) error {
 	rows := strings.Split(ansi.Strip(v), "\n")
 	for i, row := range rows {
-		if n := ansi.StringWidth(row); n > w {
+		if n := max(ansi.StringWidth(row), emulator.Counted(row)); n > w {
 			return fmt.Errorf("row %d is %d wide: %q", i, n, row)
 		}
 	}

@@ -3,10 +3,10 @@ package formview
 import (
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/rivo/uniseg"
 
 	"askback/forms"
+	"askback/tui/kit"
 )
 
 // Everything here counts terminal cells of projected text, which holds no control and no escape.
@@ -14,46 +14,23 @@ import (
 const ellipsis = "…"
 
 // cells is the width of s.
-func cells(s string) int {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 || s[i] < 0x20 {
-			return ansi.StringWidth(s)
-		}
-	}
-	return len(s)
-}
+func cells(s string) int { return kit.Width(s) }
 
 // cut shortens s to n cells, on a cluster border.
-func cut(s string, n int) string {
-	if cells(s) <= n {
-		return s
-	}
-	return ansi.Truncate(s, max(0, n), ellipsis)
-}
+func cut(s string, n int) string { return kit.Clip(s, n) }
 
 // cutMiddle shortens s to n cells in its middle: names tend to differ at their ends.
 func cutMiddle(s string, n int) string {
-	w := cells(s)
-	if w <= n {
-		return s
-	}
 	if n < 5 {
 		return cut(s, n)
 	}
-	tail := (n - 1) / 2
-	head := n - 1 - tail
-	end := ansi.TruncateLeft(s, w-tail, "")
-	for cells(end) > tail { // a wide character may straddle the border
-		_, rest, _, _ := uniseg.FirstGraphemeClusterInString(end, -1)
-		end = rest
-	}
-	return ansi.Truncate(s, head, "") + ellipsis + end
+	return kit.ClipMiddle(s, n)
 }
 
 // wrap breaks a projected block into rows of at most n cells, at blanks where it can.
 func wrap(s string, n int) []string {
 	n = max(1, n)
-	rows := strings.Split(ansi.Wrap(s, n, ""), "\n")
+	rows := kit.Wrap(s, n)
 	for i, r := range rows {
 		rows[i] = cut(strings.TrimRight(r, " "), n)
 	}
@@ -73,7 +50,7 @@ func wrapTo(s string, n, limit int) (rows []string, whole bool) {
 }
 
 // cutOff is s with the mark of a cut, in at most n cells.
-func cutOff(s string, n int) string { return ansi.Truncate(s, n-1, "") + ellipsis }
+func cutOff(s string, n int) string { return kit.Start(s, n-1) + ellipsis }
 
 // oneLine puts a block on one row, its line breaks as a visible mark.
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ⏎ ") }

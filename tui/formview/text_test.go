@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"askback/forms"
 )
 
@@ -17,10 +15,10 @@ func TestCuts(t *testing.T) {
 		s = forms.Line(s)
 		for n := 1; n < 40; n++ {
 			for name, got := range map[string]string{"cut": cut(s, n), "cutMiddle": cutMiddle(s, n)} {
-				if w := ansi.StringWidth(got); w > n {
+				if w := cells(got); w > n {
 					t.Errorf("%s(%q, %d) is %d wide: %q", name, s, n, w, got)
 				}
-				if ansi.StringWidth(s) <= n && got != s {
+				if cells(s) <= n && got != s {
 					t.Errorf("%s(%q, %d) changed it: %q", name, s, n, got)
 				}
 			}
@@ -45,12 +43,12 @@ func FuzzText(f *testing.F) {
 			t.Errorf("flat is not settled: %q, %q", flatText, again)
 		}
 		for _, row := range wrap(forms.Block(s), max(2, n)) {
-			if ansi.StringWidth(row) > max(2, n) || strings.Contains(row, "\n") {
+			if cells(row) > max(2, n) || strings.Contains(row, "\n") {
 				t.Errorf("wrap(%q, %d) has %q", s, n, row)
 			}
 		}
 		line := forms.Line(s)
-		if w := ansi.StringWidth(cutMiddle(line, n)); w > n {
+		if w := cells(cutMiddle(line, n)); w > n {
 			t.Errorf("cutMiddle(%q, %d) is %d wide", line, n, w)
 		}
 	})

@@ -6,12 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 )
-
-// Width is how many cells a text takes.
-func Width(s string) int { return ansi.StringWidth(s) }
 
 // Clip cuts a line at its end to w cells.
 func Clip(s string, w int) string {
@@ -21,7 +16,7 @@ func Clip(s string, w int) string {
 	if len(s) <= w || Width(s) <= w {
 		return s
 	}
-	return ansi.Truncate(s, w, "…")
+	return truncate(s, w, "…")
 }
 
 // Pad fills a line with blanks to w cells, or cuts it.
@@ -54,7 +49,7 @@ func WrapAfter(s string, w int, after string) []string {
 			out = append(out, line)
 			continue
 		}
-		for part := range strings.SplitSeq(ansi.Wrap(line, w, after), "\n") {
+		for _, part := range wrapLine(line, w, after) {
 			out = append(out, strings.TrimRight(part, " "))
 		}
 	}

@@ -54,7 +54,7 @@ var (
 	asciiGlyphs   = Glyphs{Bar: "|", FocusBar: "#", Chosen: "x", Dot: "-", Rule: "-"}
 )
 
-// Huh is the theme for huh's widgets: our styles and no borders or margins, so that heights are exact.
+// Huh is the theme for huh's groups: no borders or margins, so that heights are exact.
 func (t *Theme) Huh() *huh.Theme { return t.huh }
 
 // New builds a theme under lipgloss's present colour profile.
@@ -82,22 +82,14 @@ func New(name Name) *Theme {
 		t.Error, t.Good = newStyle(color("9").Bold(true)), newStyle(color("10"))
 		t.Focus, t.Picked, t.Key = newStyle(color("14").Bold(true)), newStyle(color("14").Bold(true)), newStyle(color("6"))
 	}
-	t.huh = huhTheme(t)
+	t.huh = huhTheme()
 	return t
 }
 
-// huhTheme sets the styles that a huh.Input uses, and the separator of a group.
-func huhTheme(t *Theme) *huh.Theme {
-	n := lipgloss.NewStyle()
+// huhTheme sets the separator of a group; fields draw themselves.
+func huhTheme() *huh.Theme {
 	h := &huh.Theme{}
-	h.FieldSeparator = n.SetString("\n")
-	h.Focused.Base = n.Inline(true) // else an input as long as its row breaks at its prompt
-	h.Focused.TextInput.Cursor = n
-	h.Focused.TextInput.CursorText = n
-	h.Focused.TextInput.Placeholder = t.Dim.lip
-	h.Focused.TextInput.Prompt = t.Focus.lip
-	h.Focused.TextInput.Text = n
-	h.Blurred = h.Focused
+	h.FieldSeparator = lipgloss.NewStyle().SetString("\n")
 	return h
 }
 

@@ -5,17 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"askback/forms"
 	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
 // hardWrap breaks a line into rows of exactly w cells, but for the last: for what must stay whole, such as addresses.
-func hardWrap(s string, w int) []string {
-	return strings.Split(ansi.Hardwrap(s, max(1, w), true), "\n")
-}
+func hardWrap(s string, w int) []string { return kit.HardWrap(s, w) }
 
 // took is a duration with three digits, for what is over.
 func took(d time.Duration) string {
