@@ -23,11 +23,13 @@ func (m *Model) View() string {
 	if m.unsized {
 		frame = kit.Filled(frame, m.w)
 	}
-	if m.th.Glyphs.Rule != "─" {
-		return kit.ASCII(frame)
+	if m.ascii() {
+		return kit.ASCII(frame, m.w)
 	}
 	return frame
 }
+
+func (m *Model) ascii() bool { return m.th.Glyphs.Rule != "─" }
 
 func (m *Model) frame() string {
 	if m.tooSmall() {
@@ -80,7 +82,10 @@ func (m *Model) baseView() string {
 	}
 	rows = append(rows, m.ruleRow(m.message(now), m.notice != ""))
 	for _, r := range m.comp.view(m.composerHeight(), !m.log.browse, m.th) {
-		rows = append(rows, kit.Clip(r, m.w))
+		if r = kit.Clip(r, m.w); m.ascii() {
+			r = kit.Keep(r) // what is typed is sent as it is
+		}
+		rows = append(rows, r)
 	}
 	rows = append(rows, kit.HintRow(m.baseHints(), m.w, m.th))
 	return strings.Join(rows, "\n")

@@ -20,7 +20,7 @@ func (m *Model) View() string {
 		frame = kit.Filled(frame, m.w)
 	}
 	if m.th.Glyphs.Rule != "─" {
-		return kit.ASCII(frame)
+		return kit.ASCII(frame, m.w)
 	}
 	return frame
 }
