@@ -52,11 +52,17 @@ func (e *rpcStatus) Unwrap() error { return e.err }
 
 func isRPC(err error) bool { _, ok := errors.AsType[*jsonrpc.Error](err); return ok }
 
-func describeType(typ string) string {
-	if typ == "" {
+// describeType names what a reply is. The header is redacted whole and as it came: parsing makes its letters small, and
+// half a state is no longer known for one. No usual type is so long that it would have to be cut.
+func (l *httpLink) describeType(header string) string {
+	typ, _, _ := strings.Cut(l.ev.redact(header), ";")
+	switch typ = strings.TrimSpace(typ); {
+	case typ == "":
 		return "of no type"
+	case len(typ) > 40:
+		return "of an unknown type"
 	}
-	return clipText(typ, 60)
+	return typ
 }
 
 // drain reads to the end of a stream whose reply is already here, so that its connection can be
@@ -86,7 +92,7 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 	said := ""
 	if m := errorIn(resp); m != nil {
 		m.id = nil // one POST has one reply, whatever id a server's transport gives to its errors
-		if _, rerr := l.reply(req, m, true); rerr == error(m.err) {
+		if _, rerr := l.reply(req, m); rerr == error(m.err) {
 			said = m.err.Message
 			if code := resp.StatusCode; code != http.StatusUnauthorized && (code != http.StatusForbidden || modernCode(m.err.Code)) {
 				return &rpcStatus{m.err, resp.StatusCode, retryAfter(resp.Header)}
@@ -104,7 +110,7 @@ func (l *httpLink) refused(req *request, resp *http.Response) error {
 		}
 		return e
 	case code < 400:
-		return &errStatus{status: code, msg: "the server redirects " + redirectTarget(l.endpoint, resp) + ", which is not followed"}
+		return &errStatus{status: code, msg: "the server redirects " + l.redirectTarget(resp) + ", which is not followed"}
 	default:
 		e := &errStatus{status: code, msg: "the server answers " + statusText(code), after: retryAfter(resp.Header)}
 		if e.after > 0 {
@@ -120,10 +126,14 @@ const maxErrorEvents = 8
 // errorIn is the JSON-RPC error in the body of a refused request, as JSON or as an event; nil where there is none.
 func errorIn(resp *http.Response) *message {
 	isError := func(raw []byte) *message {
-		if m, err := parseMessage(bytes.TrimPrefix(raw, bom)); err == nil && m.response() && m.err != nil {
-			return m
+		m, err := parseMessage(bytes.TrimPrefix(raw, bom))
+		if odd, ok := errors.AsType[*oddError](err); ok && modernCode(odd.code) { // which tells the era all the same
+			return &message{err: odd.rpc()}
 		}
-		return nil
+		if err != nil || !m.response() || m.err == nil {
+			return nil
+		}
+		return m
 	}
 	if typ, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); typ == "text/event-stream" {
 		events := newSSEReader(io.LimitReader(resp.Body, maxErrorBody), maxErrorBody)
@@ -222,12 +232,12 @@ func statusText(code int) string {
 	return strconv.Itoa(code)
 }
 
-func redirectTarget(from *url.URL, resp *http.Response) string {
+func (l *httpLink) redirectTarget(resp *http.Response) string {
 	to, err := resp.Location()
-	if err != nil || to.Host == from.Host && to.Scheme == from.Scheme {
+	if err != nil || to.Host == l.endpoint.Host && to.Scheme == l.endpoint.Scheme {
 		return "(" + statusText(resp.StatusCode) + ")"
 	}
-	return "to " + clipText(to.Scheme+"://"+to.Host, 100)
+	return "to " + clipText(l.ev.redact(to.Scheme+"://"+to.Host), 100)
 }
 
 // plainHTTPError drops the address, which may bear a secret, from the client's error.

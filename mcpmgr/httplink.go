@@ -129,7 +129,7 @@ func (l *httpLink) exchange(ctx context.Context, cancel context.CancelCauseFunc,
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
 		err = &errBadReply{"the server accepted the request but sent no reply"}
 	default:
-		err = &errBadReply{fmt.Sprintf("the server's reply is %s, not JSON or an event stream", describeType(l.ev.redact(typ)))}
+		err = &errBadReply{fmt.Sprintf("the server's reply is %s, not JSON or an event stream", l.describeType(resp.Header.Get("Content-Type")))}
 	}
 	return result, true, err
 }
@@ -227,14 +227,14 @@ func (l *httpLink) readJSON(req *request, body io.Reader) (json.RawMessage, erro
 	if !m.response() {
 		return nil, &errBadReply{"the server's reply is not a reply"}
 	}
-	return l.reply(req, m, true)
+	return l.reply(req, m)
 }
 
-// reply checks that m answers req and takes it apart. An error may come without an id where m is
-// the whole reply to req: a server that cannot use a request may not know its id.
-func (l *httpLink) reply(req *request, m *message, whole bool) (json.RawMessage, error) {
+// reply checks that m answers req and takes it apart. An error may come without an id, since nothing else is answered
+// where req is: a server that cannot use a request may not know its id.
+func (l *httpLink) reply(req *request, m *message) (json.RawMessage, error) {
 	if id, ok := m.number(); !ok || id != req.id {
-		if m.id != nil || m.err == nil || !whole {
+		if m.id != nil || m.err == nil {
 			return nil, &errBadReply{"the server's reply is to another request"}
 		}
 	}
@@ -281,7 +281,7 @@ func (l *httpLink) readStream(ctx context.Context, req *request, events *sseRead
 			l.incoming(ctx, req, m)
 			continue
 		}
-		result, err := l.reply(req, m, false)
+		result, err := l.reply(req, m)
 		if _, ok := errors.AsType[*errBadReply](err); ok {
 			bad = err
 			l.ev.drop("a reply to another request", "id", string(m.id))

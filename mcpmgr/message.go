@@ -46,15 +46,15 @@ func idNumber(id json.RawMessage) (int64, bool) {
 }
 
 // parseMessage checks the shape of one message strictly: what it returns, the SDK's codec
-// accepts too. The message is returned with an error, too, when its id could be read, so that the
+// accepts too, but for ids and errors that lineFilter has to spell for it. The message is returned with an error, too, when its id could be read, so that the
 // one request which it answers can fail.
 func parseMessage(raw []byte) (*message, error) {
 	if !json.Valid(raw) {
-		return salvage(raw), errors.New("it is not JSON")
+		return salvage(raw, errors.New("it is not JSON"))
 	}
 	ms, err := members(raw)
 	if err != nil {
-		return salvage(raw), err
+		return salvage(raw, err)
 	}
 	m := &message{}
 	if id, ok := find(ms, "id"); ok && !isNull(id) {
@@ -90,7 +90,7 @@ func parseMessage(raw []byte) (*message, error) {
 			return m, errors.New("it has both a result and an error")
 		}
 		if m.err, err = parseError(v); err != nil {
-			return m, &oddError{err.Error()}
+			return m, &oddError{err.Error(), codeIn(v)}
 		}
 		return m, nil
 	}
@@ -101,26 +101,30 @@ func parseMessage(raw []byte) (*message, error) {
 }
 
 // salvage finds the id of a response that cannot be read otherwise: one with NaN or a raw control
-// character somewhere in its result, or with a key that is given twice. It returns nil where no one
-// id is to be found.
-func salvage(raw []byte) *message {
+// character somewhere in its result, or with a key that is given twice. It returns no message where no one
+// id is to be found, and why as an *oddError where the response is an error.
+func salvage(raw []byte, why error) (*message, error) {
 	ms, err := split(raw)
 	if err != nil {
-		return nil
+		return nil, why
 	}
 	m := &message{}
 	for _, x := range ms {
 		switch {
 		case x.name == "method", x.name == "id" && m.id != nil:
-			return nil
+			return nil, why
 		case x.name == "id":
 			m.id = x.val
 		}
 	}
 	if _, ok := m.number(); !ok || !speaksRPC(ms) {
-		return nil
+		return nil, why
 	}
-	return m
+	result, _ := find(ms, "result")
+	if e, ok := find(ms, "error"); ok && !isNull(e) && (result == nil || isNull(result)) {
+		return m, &oddError{why.Error(), codeIn(e)}
+	}
+	return m, why
 }
 
 // speaksRPC reports whether an object means to be a message, however badly.
@@ -130,15 +134,36 @@ func speaksRPC(ms []member) bool {
 	})
 }
 
-// oddError says that a reply is an error, and that which one cannot be read.
-type oddError struct{ why string }
+// oddError says that a reply is an error that cannot be read, at most its code.
+type oddError struct {
+	why  string
+	code int64
+}
 
 func (e *oddError) Error() string { return e.why }
+
+func (e *oddError) rpc() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: e.code, Message: "the server answers with an error that cannot be read: " + e.why}
+}
+
+// codeIn finds the code of an error that is not well made: it may tell the era. Where none is to be found the error is
+// an internal one.
+func codeIn(raw []byte) int64 {
+	ms, err := split(raw)
+	if err != nil {
+		return codeInternal
+	}
+	code, _ := find(ms, "code")
+	if n, ok := idNumber(code); ok {
+		return n
+	}
+	return codeInternal
+}
 
 // unusable is what a request gets whose reply cannot be used: a reply that is an error is one, however it is made.
 func unusable(what string, why error) error {
 	if odd, ok := errors.AsType[*oddError](why); ok {
-		return &jsonrpc.Error{Code: codeInternal, Message: "the server answers with an error that cannot be read: " + odd.why}
+		return odd.rpc()
 	}
 	return &errBadReply{what + " cannot be used: " + why.Error()}
 }
@@ -150,12 +175,12 @@ func parseError(raw json.RawMessage) (*jsonrpc.Error, error) {
 	}
 	var e jsonrpc.Error
 	code, _ := find(ms, "code")
-	if f, err := strconv.ParseFloat(string(code), 64); err != nil || f != math.Trunc(f) || math.Abs(f) > safeInteger {
+	n, ok := idNumber(code) // as a float or a text, too: it is the code that tells the era
+	if !ok {
 		return nil, errors.New("its error has no integer code")
-	} else {
-		e.Code = int64(f)
 	}
-	msg, ok := find(ms, "message")
+	e.Code = n
+	msg, _ := find(ms, "message")
 	if e.Message, ok = stringValue(msg); msg != nil && !isNull(msg) && !ok {
 		return nil, errors.New("its error's message is not a string")
 	}

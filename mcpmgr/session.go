@@ -179,7 +179,7 @@ func (s *session) checkComplete(method string, raw json.RawMessage) error {
 	case means(typ, "input_required") && s.eraNow() != EraLegacy:
 		return failf(CodeUnsupportedInput, "the server asks for input in reply to %s, which allows none", method)
 	}
-	return failf(CodeUnsupportedResult, "the result of %s is of the unknown type %s", method, clipText(string(typ), 60))
+	return failf(CodeUnsupportedResult, "the result of %s is of the unknown type %s", method, clipText(s.recent.text(string(typ)), 60))
 }
 
 func stringMember(key, val string) member {
