@@ -54,7 +54,7 @@ func (v *server) spawn(ctx context.Context) (*session, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.start(newMux(conn, nil, nil, s.events()))
+		s.start(newMux(conn, nil, nil, nil, s.events()))
 		return s, nil
 	}
 	c, err := startChild(v.cfg, v.stderr, v.mgr.grace)
@@ -77,13 +77,17 @@ func (v *server) spawn(ctx context.Context) (*session, error) {
 		<-ready
 		return m.settleOne(e)
 	}
+	filter.asked = func(a *asking) {
+		<-ready
+		m.asked(a)
+	}
 	t := &mcp.IOTransport{Reader: readCloser{filter, c}, Writer: c, MaxLineLength: MaxMessage + 2}
 	conn, err := t.Connect(ctx)
 	if err != nil {
 		_ = c.Close()
 		return nil, err
 	}
-	m = newMux(conn, filter, func(err error) error { return v.obituary(c, err) }, s.events())
+	m = newMux(conn, filter, c, func(err error) error { return v.obituary(c, err) }, s.events())
 	close(ready)
 	s.start(m)
 	return s, nil

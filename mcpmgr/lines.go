@@ -10,7 +10,9 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -20,7 +22,7 @@ var bom = []byte("\xef\xbb\xbf")
 
 var (
 	errNoRequest = errors.New("it is a reply to no request")
-	errOddID     = errors.New("it is a request whose id is a number that cannot be given back as it is")
+	errOddID     = errors.New("it is a request whose id cannot be given back as it is")
 )
 
 // lineFilter stands between a child's stdout and the SDK's framing. It passes complete lines that
@@ -41,6 +43,7 @@ type lineFilter struct {
 	noise func(line []byte, why error)
 	bad   func(id int64, why error)
 	alone func(e *jsonrpc.Error) bool // nil, or gives an error without an id to whom it must be for; false: nobody
+	asked func(a *asking)             // nil, or takes a request whose id the SDK would give back as another
 }
 
 func newLineFilter(r io.Reader, limit int, noise func([]byte, error), bad func(int64, error)) *lineFilter {
@@ -137,13 +140,20 @@ func (f *lineFilter) pass(raw []byte) []byte {
 			return nil
 		}
 	case err != nil:
+		if odd, ok := errors.AsType[*oddError](err); ok && m != nil && f.orphan(odd.rpc()) {
+			return nil
+		}
 	case !m.response():
 		if m.id == nil || keepsID(m.id) {
 			return raw
 		}
+		if f.asked != nil { // cloned: it is answered while the next line is read
+			f.asked(&asking{raw: bytes.Clone(m.id), method: m.method, params: bytes.Clone(m.params)})
+			return nil
+		}
 		err = errOddID
 	case m.id == nil:
-		if m.err != nil && f.alone != nil && f.alone(m.err) {
+		if f.orphan(m.err) {
 			return nil
 		}
 		err = errNoRequest
@@ -159,10 +169,19 @@ func (f *lineFilter) pass(raw []byte) []byte {
 	return nil
 }
 
-// keepsID reports whether the SDK gives an id of the server's back as it was: it holds numbers as whole ones.
+// orphan gives an error without an id to whom it must be for. The data is cloned: it is read while the next line is.
+func (f *lineFilter) orphan(e *jsonrpc.Error) bool {
+	if e == nil || f.alone == nil {
+		return false
+	}
+	return f.alone(&jsonrpc.Error{Code: e.Code, Message: e.Message, Data: bytes.Clone(e.Data)})
+}
+
+// keepsID reports whether the SDK gives an id of the server's back as it was: it holds numbers as whole ones, and no
+// lone surrogates in text.
 func keepsID(id json.RawMessage) bool {
-	if _, ok := stringValue(id); ok {
-		return true
+	if text, ok := stringValue(id); ok {
+		return !strings.ContainsRune(text, utf8.RuneError)
 	}
 	f, err := strconv.ParseFloat(string(id), 64)
 	return err == nil && f == math.Trunc(f) && math.Abs(f) <= safeInteger

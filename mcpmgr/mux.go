@@ -1,6 +1,7 @@
 package mcpmgr
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ type mux struct {
 	conn   mcp.Connection
 	filter *lineFilter       // nil for a transport of the caller's
 	why    func(error) error // nil, or turns the end of the stream into its reason
+	raw    io.Writer         // beneath conn, for what the SDK would change; nil for a transport of the caller's
 	ev     peerEvents
 	cancel context.CancelFunc // ends the answers to the server's own requests
 	ctx    context.Context
@@ -33,6 +35,8 @@ type mux struct {
 	wake    chan struct{}
 	err     error // why it is dead
 	gone    chan struct{}
+	written int // messages that the writer has taken
+	mute    int // the last of them that has no reply, while no request after it has been answered; else 0
 
 	closeOnce sync.Once
 	wg        sync.WaitGroup
@@ -49,6 +53,7 @@ const (
 // flight is a request that waits for its reply.
 type flight struct {
 	req   *request
+	out   *outgoing
 	reply chan flightReply
 }
 
@@ -60,12 +65,28 @@ type flightReply struct {
 // outgoing is one message for the writer. taken is set, under mu, when the writer has it.
 type outgoing struct {
 	msg   jsonrpc.Message
+	id    json.RawMessage // of an answer whose id the SDK would change; nil: the one in msg
 	ctx   context.Context // of a request: not written when it has ended
-	taken bool
+	taken int             // how many messages the writer had taken with it; 0: not taken
 }
 
-func newMux(conn mcp.Connection, filter *lineFilter, why func(error) error, ev peerEvents) *mux {
-	m := &mux{conn: conn, filter: filter, why: why, ev: ev, pending: map[int64]*flight{}, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+// asking is a request of the server's own.
+type asking struct {
+	id     jsonrpc.ID
+	raw    json.RawMessage // the id where the SDK would change it, else nil
+	method string
+	params json.RawMessage
+}
+
+func (a *asking) idText() string {
+	if a.raw != nil {
+		return string(a.raw)
+	}
+	return idText(a.id)
+}
+
+func newMux(conn mcp.Connection, filter *lineFilter, raw io.Writer, why func(error) error, ev peerEvents) *mux {
+	m := &mux{conn: conn, filter: filter, raw: raw, why: why, ev: ev, pending: map[int64]*flight{}, wake: make(chan struct{}, 1), gone: make(chan struct{})}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.wg.Go(m.read)
 	m.wg.Go(m.write)
@@ -81,8 +102,8 @@ func rpcID(n int64) jsonrpc.ID {
 }
 
 func (m *mux) do(ctx context.Context, req *request) (json.RawMessage, error) {
-	f := &flight{req: req, reply: make(chan flightReply, 1)}
 	out := &outgoing{msg: &jsonrpc.Request{ID: rpcID(req.id), Method: req.method, Params: req.params}, ctx: ctx}
+	f := &flight{req: req, out: out, reply: make(chan flightReply, 1)}
 	m.mu.Lock()
 	if m.err != nil {
 		err := m.err
@@ -100,15 +121,15 @@ func (m *mux) do(ctx context.Context, req *request) (json.RawMessage, error) {
 	case r := <-f.reply:
 		return r.result, r.err
 	case <-ctx.Done():
-		return m.abandon(ctx, f, out)
+		return m.abandon(ctx, f)
 	}
 }
 
 // abandon ends a request whose context ended. A reply that is already here wins.
-func (m *mux) abandon(ctx context.Context, f *flight, out *outgoing) (json.RawMessage, error) {
+func (m *mux) abandon(ctx context.Context, f *flight) (json.RawMessage, error) {
 	m.mu.Lock()
 	delete(m.pending, f.req.id)
-	taken := out.taken
+	taken := f.out.taken > 0
 	if taken && m.err == nil && f.req.method != "initialize" { // which must not be cancelled
 		p, _ := json.Marshal(mcp.CancelledParams{RequestID: f.req.id, Reason: "the client ended the call"})
 		m.push(&outgoing{msg: &jsonrpc.Request{Method: "notifications/cancelled", Params: p}, ctx: context.Background()})
@@ -128,10 +149,10 @@ func (m *mux) abandon(ctx context.Context, f *flight, out *outgoing) (json.RawMe
 // notify queues a notification. It goes out even if ctx ends meanwhile: it belongs to the
 // connection, not to whoever caused it.
 func (m *mux) notify(ctx context.Context, method string, params json.RawMessage) error {
-	return m.send(context.WithoutCancel(ctx), &jsonrpc.Request{Method: method, Params: params})
+	return m.send(&outgoing{msg: &jsonrpc.Request{Method: method, Params: params}, ctx: context.WithoutCancel(ctx)})
 }
 
-func (m *mux) send(ctx context.Context, msg jsonrpc.Message) error {
+func (m *mux) send(o *outgoing) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err != nil {
@@ -140,7 +161,7 @@ func (m *mux) send(ctx context.Context, msg jsonrpc.Message) error {
 	if len(m.queue) >= maxQueued {
 		return &errNotSent{&errConn{errors.New("the server reads nothing")}}
 	}
-	m.push(&outgoing{msg: msg, ctx: ctx})
+	m.push(o)
 	return nil
 }
 
@@ -165,7 +186,7 @@ func (m *mux) write() {
 				next = nil // withdrawn: checked immediately before the send
 				continue
 			}
-			next.taken = true
+			m.take(next)
 		}
 		m.mu.Unlock()
 		if next == nil {
@@ -176,12 +197,47 @@ func (m *mux) write() {
 				return
 			}
 		}
-		m.tapOut(next.msg)
-		if err := m.conn.Write(context.Background(), next.msg); err != nil {
+		if err := m.put(next); err != nil {
 			m.writeFailed(err)
 			return
 		}
 	}
+}
+
+// take notes that the writer has a message; m.mu is held.
+func (m *mux) take(o *outgoing) {
+	m.written++
+	o.taken = m.written
+	if r, ok := o.msg.(*jsonrpc.Request); !ok || !r.IsCall() {
+		m.mute = m.written
+	}
+}
+
+// put writes one message. An answer whose id the SDK would change goes around it.
+func (m *mux) put(o *outgoing) error {
+	resp, ok := o.msg.(*jsonrpc.Response)
+	if !ok || o.id == nil {
+		m.tapOut(o.msg)
+		return m.conn.Write(context.Background(), o.msg)
+	}
+	if m.ev.tap != nil {
+		m.tapAnswer(Sent, nil, string(o.id), resp)
+	}
+	var b builder
+	b.add("jsonrpc", []byte(`"2.0"`)).add("id", o.id)
+	if resp.Error != nil {
+		e, _ := json.Marshal(resp.Error)
+		b.add("error", e)
+	} else {
+		b.add("result", resp.Result)
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, b.bytes()); err != nil { // a line break in it would end the message
+		return err
+	}
+	line.WriteByte('\n')
+	_, err := m.raw.Write(line.Bytes())
+	return err
 }
 
 // writeFailed leaves the last word to the reader, who knows what the server still said and how it ended.
@@ -217,23 +273,40 @@ func (m *mux) read() {
 		case *jsonrpc.Response:
 			m.settle(msg)
 		case *jsonrpc.Request:
-			m.tapIn(msg)
-			if !msg.IsCall() {
-				m.ev.note(nil, msg.Method, msg.Params)
+			a := &asking{id: msg.ID, method: msg.Method, params: msg.Params}
+			if msg.IsCall() {
+				m.asked(a)
 				continue
 			}
-			if m.answering.Add(1) > maxAnswering {
-				m.answering.Add(-1)
-				m.ev.drop("a request of the server: too many of them wait", "method", msg.Method)
-				continue
-			}
-			ctx, done := m.ev.arrived(m.ctx, idText(msg.ID))
-			m.workers.Go(func() {
-				defer m.answering.Add(-1)
-				defer done()
-				m.answer(ctx, msg)
-			})
+			m.tapIn(a)
+			m.ev.note(nil, msg.Method, msg.Params)
 		}
+	}
+}
+
+// asked takes a request of the server's own, from whoever reads it.
+func (m *mux) asked(a *asking) {
+	m.tapIn(a)
+	if m.answering.Add(1) > maxAnswering {
+		m.answering.Add(-1)
+		m.ev.drop("a request of the server: too many of them wait", "method", a.method)
+		return
+	}
+	ctx, done := m.ev.arrived(m.ctx, a.idText())
+	answer := func() {
+		defer m.answering.Add(-1)
+		defer done()
+		m.answer(ctx, a)
+	}
+	m.mu.Lock()
+	dead := m.err != nil
+	if !dead { // close does not wait for workers yet
+		m.workers.Go(answer)
+	}
+	m.mu.Unlock()
+	if dead {
+		m.answering.Add(-1)
+		done()
 	}
 }
 
@@ -242,13 +315,11 @@ func (m *mux) settle(r *jsonrpc.Response) {
 	if !ok {
 		id, ok = idNumber(json.RawMessage(idText(r.ID)))
 	}
-	m.mu.Lock()
-	f := m.pending[id]
-	if ok && f != nil {
-		delete(m.pending, id)
+	var f *flight
+	if ok {
+		f = m.settled(id)
 	}
-	m.mu.Unlock()
-	if !ok || f == nil {
+	if f == nil {
 		m.tapReply(nil, r)
 		m.ev.drop("a reply to no request that waits", "id", fmt.Sprint(r.ID.Raw()))
 		return
@@ -262,19 +333,28 @@ func (m *mux) settle(r *jsonrpc.Response) {
 	}
 }
 
-// failOne ends one request whose reply cannot be used.
-func (m *mux) failOne(id int64, why error) {
+// settled takes the request that a reply is to, or nil.
+func (m *mux) settled(id int64) *flight {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	f := m.pending[id]
 	delete(m.pending, id)
-	m.mu.Unlock()
-	if f != nil {
+	if f != nil && f.out.taken > m.mute {
+		m.mute = 0
+	}
+	return f
+}
+
+// failOne ends one request whose reply cannot be used.
+func (m *mux) failOne(id int64, why error) {
+	if f := m.settled(id); f != nil {
 		f.reply <- flightReply{err: unusable("the server's reply", why)}
 	}
 }
 
 // settleOne gives an error without an id to the one request that waits: a server that cannot use a request may not know
-// its id. Where none or several wait it is nobody's.
+// its id. Where none or several wait it is nobody's, and where it may be the answer to a notification: a call must not
+// be told to have failed while the server works on it.
 func (m *mux) settleOne(e *jsonrpc.Error) bool {
 	m.mu.Lock()
 	var f *flight
@@ -285,11 +365,12 @@ func (m *mux) settleOne(e *jsonrpc.Error) bool {
 			n++
 		}
 	}
-	if n == 1 {
+	found := n == 1 && f.out.taken > 0 && m.mute == 0
+	if found {
 		delete(m.pending, f.req.id)
 	}
 	m.mu.Unlock()
-	if n != 1 {
+	if !found {
 		return false
 	}
 	m.tapReply(f.req, &jsonrpc.Response{ID: rpcID(f.req.id), Error: e})
@@ -298,16 +379,16 @@ func (m *mux) settleOne(e *jsonrpc.Error) bool {
 }
 
 // answer handles a request of the server's own.
-func (m *mux) answer(ctx context.Context, r *jsonrpc.Request) {
-	result, code, msg, answer := m.ev.uninvited(ctx, nil, r.Method, r.Params)
+func (m *mux) answer(ctx context.Context, a *asking) {
+	result, code, msg, answer := m.ev.uninvited(ctx, nil, a.method, a.params)
 	if !answer {
 		return
 	}
-	resp := &jsonrpc.Response{ID: r.ID, Result: result}
+	resp := &jsonrpc.Response{ID: a.id, Result: result}
 	if code != 0 {
-		resp = &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: code, Message: msg}}
+		resp = &jsonrpc.Response{ID: a.id, Error: &jsonrpc.Error{Code: code, Message: msg}}
 	}
-	_ = m.send(m.ctx, resp)
+	_ = m.send(&outgoing{msg: resp, id: a.raw, ctx: m.ctx})
 }
 
 // fail makes the link dead: every waiting request learns of it, the reader and writer end.
@@ -376,23 +457,23 @@ func (m *mux) tapOut(msg jsonrpc.Message) {
 		}
 		m.ev.tap(Sent, req, id, msg.Method, false, msg.Params, nil, nil)
 	case *jsonrpc.Response:
-		m.tapAnswer(Sent, nil, msg)
+		m.tapAnswer(Sent, nil, idText(msg.ID), msg)
 	}
 }
 
-func (m *mux) tapIn(msg *jsonrpc.Request) {
+func (m *mux) tapIn(a *asking) {
 	if m.ev.tap != nil {
-		m.ev.tap(Received, nil, idText(msg.ID), msg.Method, false, msg.Params, nil, nil)
+		m.ev.tap(Received, nil, a.idText(), a.method, false, a.params, nil, nil)
 	}
 }
 
 func (m *mux) tapReply(req *request, r *jsonrpc.Response) {
 	if m.ev.tap != nil {
-		m.tapAnswer(Received, req, r)
+		m.tapAnswer(Received, req, idText(r.ID), r)
 	}
 }
 
-func (m *mux) tapAnswer(dir Direction, req *request, r *jsonrpc.Response) {
+func (m *mux) tapAnswer(dir Direction, req *request, id string, r *jsonrpc.Response) {
 	var errRaw json.RawMessage
 	if r.Error != nil {
 		errRaw, _ = json.Marshal(r.Error)
@@ -401,7 +482,7 @@ func (m *mux) tapAnswer(dir Direction, req *request, r *jsonrpc.Response) {
 	if req != nil {
 		method = req.method
 	}
-	m.ev.tap(dir, req, idText(r.ID), method, true, nil, r.Result, errRaw)
+	m.ev.tap(dir, req, id, method, true, nil, r.Result, errRaw)
 }
 
 func idText(id jsonrpc.ID) string {

@@ -86,6 +86,7 @@ func TestLines(t *testing.T) {
 		{"a broken notification", `{"jsonrpc":"2.0","id":7,"method":"x","params":{"x":NaN}}` + "\n", "", nil},
 		{"a request with a half id", `{"jsonrpc":"2.0","id":7.5,"method":"ping"}` + "\n", "", nil},
 		{"a request with an id that floats do not hold", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}` + "\n", "", nil},
+		{"a request with an id that is no text", `{"jsonrpc":"2.0","id":"\ud800","method":"ping"}` + "\n", "", nil},
 		{"requests with ids that are kept", `{"jsonrpc":"2.0","id":"9007199254740993","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":-7,"method":"ping"}` + "\n",
 			`{"jsonrpc":"2.0","id":"9007199254740993","method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":-7,"method":"ping"}` + "\n", nil},
 		{"a reply under half an id", `{"jsonrpc":"2.0","id":7.5,"result":{}}` + "\n", "", nil},
