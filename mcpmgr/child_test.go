@@ -89,6 +89,7 @@ func init() {
 				"alone":           `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}`,
 				"bad in a batch":  `[{"jsonrpc":"2.0","id":4711,"result":{}},7,{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `},{"jsonrpc":"2.0","method":"notifications/x"},{}]`,
 				"one in a batch":  `[7,{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `}]`,
+				"asks twice":      `[{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `},{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":5.0,"method":"ping"}]`,
 				"replies batched": `[{"jsonrpc":"2.0","id":` + id + `,"result":` + complete + `}]`,
 			}[r.str("arguments", "k")]
 			r.done(reply)
@@ -296,7 +297,7 @@ func TestChild(t *testing.T) {
 				t.Errorf("%s: %v", k, err)
 			}
 		}
-		for _, k := range []string{"half id", "bad in a batch", "one in a batch", "two replies", "replies batched", "string id", "float id"} {
+		for _, k := range []string{"half id", "bad in a batch", "one in a batch", "asks twice", "two replies", "replies batched", "string id", "float id"} {
 			if _, err := callT(t, m, `{"k":"`+k+`"}`, Handlers{}); err != nil {
 				t.Errorf("%s: %v", k, err)
 			}

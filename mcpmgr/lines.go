@@ -22,6 +22,7 @@ var bom = []byte("\xef\xbb\xbf")
 
 var (
 	errNoRequest = errors.New("it is a reply to no request")
+	errRepeated  = errors.New("it is a request under an id that its batch has given to another")
 	errOddID     = errors.New("it is a request whose id cannot be given back as it is")
 )
 
@@ -116,10 +117,19 @@ func (f *lineFilter) next() {
 // batch passes on what is good in a batch, so that one bad element keeps no reply from its request.
 func (f *lineFilter) batch(msgs []json.RawMessage) []byte {
 	var good [][]byte
+	asked := map[string]bool{}
 	for _, m := range msgs {
-		if m := f.pass(m); m != nil {
-			good = append(good, m)
+		if m = f.pass(m); m == nil {
+			continue
 		}
+		if id := askedUnder(m); id != "" {
+			if asked[id] {
+				f.noise(m, errRepeated) // the SDK refuses all of the batch for it
+				continue
+			}
+			asked[id] = true
+		}
+		good = append(good, m)
 	}
 	switch len(good) {
 	case 0:
@@ -128,6 +138,19 @@ func (f *lineFilter) batch(msgs []json.RawMessage) []byte {
 		return append(bytes.Clone(good[0]), '\n')
 	}
 	return slices.Concat([]byte("["), bytes.Join(good, []byte(",")), []byte("]\n"))
+}
+
+// askedUnder is the id of a request that passed, in one spelling, or "".
+func askedUnder(raw []byte) string {
+	m, err := parseMessage(raw)
+	if err != nil || m.response() || m.id == nil {
+		return ""
+	}
+	if text, ok := stringValue(m.id); ok {
+		return string(quoteString(text))
+	}
+	n, _ := idNumber(m.id)
+	return strconv.FormatInt(n, 10)
 }
 
 // pass is one message as the SDK is to have it, or nil where it is none.

@@ -94,6 +94,8 @@ func TestLines(t *testing.T) {
 			`{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"","data":{"a":1}}}` + "\n", nil},
 		{"an error that cannot be read", `{"jsonrpc":"2.0","id":7,"error":"x"}` + "\n", "", []int64{7}},
 		{"a batch with bad elements", "[7,{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":7}," + reply + "]\n", reply + "\n", []int64{7}},
+		{"a batch that repeats an id", `[` + reply + `,{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":5.0,"method":"ping"},{"jsonrpc":"2.0","id":"5","method":"ping"}]` + "\n",
+			`[` + reply + `,{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":"5","method":"ping"}]` + "\n", nil},
 		{"a log line with an id", `{"level":"info","id":7}` + "\n" + `{"level":"info","id":7,"x":NaN}` + "\n", "", nil},
 	} {
 		var bad []int64
