@@ -365,6 +365,7 @@ func testConnectionBreaks(t *testing.T) {
 		t.Fatal("ML-24:", e, legs.Load())
 	}
 	b := bind(t, m, "t")
+	eventually(t, "the server is asked, and is there", func() bool { return len(p.by("server/discover")) > 1 })
 	h.CloseClientConnections()
 	h.Close()
 	_, err = m.CallTool(t.Context(), b, nil, Handlers{})

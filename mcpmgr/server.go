@@ -184,6 +184,7 @@ func (v *server) hold(d *dialed) error {
 	}()
 	firstCall := s.firstCall()
 	var checked time.Time
+	var later <-chan time.Time // the next check, when one was wanted too soon
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -205,10 +206,15 @@ func (v *server) hold(d *dialed) error {
 			firstCall = nil
 			d.dropLate()
 		case <-s.suspect:
-			if time.Since(checked) >= healthRest {
+			if rest := healthRest - time.Since(checked); rest <= 0 {
 				checked = time.Now()
 				v.health(s)
+			} else if later == nil { // it was there a moment ago, and need not be any more
+				later = time.After(rest)
 			}
+		case <-later:
+			later, checked = nil, time.Now()
+			v.health(s)
 		case l := <-late:
 			late = nil
 			if l == nil || !s.supersede() {
