@@ -1,6 +1,8 @@
 package host
 
 import (
+	"slices"
+
 	bolt "go.etcd.io/bbolt"
 
 	"askback/forms"
@@ -33,17 +35,40 @@ func (h *Host) interactionAnswer(c *conn, in *protocol.InteractionAnswerInput) (
 		return nil, refused
 	}
 	done := settled(*found, protocol.InteractionAnswered, &protocol.FormOutcome{Result: result, CommittedAt: h.now()})
-	if err := h.store.write(func(tx *bolt.Tx) error { return putSettled(tx, &done) }); err != nil {
-		return nil, h.persistence("interaction.answer", err) // still pending: it may be answered again
+	if err := s.commitAnswer(&done, result); err != nil {
+		return nil, err
 	}
-	won := s.take(func(p *interaction) bool { return p.shown.InteractionID == in.InteractionID })
 	c.log.Info("interaction answered", "session", s.id, "interaction", in.InteractionID, "action", string(result.Action))
+	return &done, nil
+}
+
+// commitAnswer stores an answer and hands it over. The call is told first, so that it neither ends beside an answer as if
+// the form were open, nor has ended when the answer is stored. mu is held.
+func (s *session) commitAnswer(done *protocol.Interaction, result forms.Result) error {
+	h := s.host
+	isIt := func(p *interaction) bool { return p.shown.InteractionID == done.InteractionID }
+	i := slices.IndexFunc(s.pending, isIt)
+	if i < 0 {
+		return errClosed // no call of this Host asked it
+	}
+	ask := s.pending[i].ask
+	if ok, reason := h.gate.reserve(ask); !ok {
+		s.storeClosures([]*interaction{s.take(isIt)}, reason)
+		return errClosed
+	}
+	if err := h.store.write(func(tx *bolt.Tx) error { return putSettled(tx, done) }); err != nil {
+		h.gate.keepOpen(h, ask)
+		return h.persistence("interaction.answer", err) // still pending: it may be answered again
+	}
+	s.take(isIt)
 	s.refreshView()
 	s.publishProjection()
 	h.touch(s.id)
-	h.gate.commit(h, won.ask, result)
-	return &done, nil
+	h.gate.commit(h, ask, result)
+	return nil
 }
+
+var errClosed = refusal(protocol.CodeAlreadyResolved, "Interaction was already closed")
 
 // fitting returns an answer in the form in which it is kept, or why it does not fit.
 func fitting(in *protocol.Interaction, answer protocol.InteractionAnswer) (forms.Result, *protocol.Error) {
@@ -62,7 +87,7 @@ func fitting(in *protocol.Interaction, answer protocol.InteractionAnswer) (forms
 func repeatOf(in *protocol.Interaction, answer protocol.InteractionAnswer) (protocol.Result, error) {
 	out, ok := in.Outcome.(*protocol.FormOutcome)
 	if !ok {
-		return nil, refusal(protocol.CodeAlreadyResolved, "Interaction was already closed")
+		return nil, errClosed
 	}
 	a, ok := answer.(*protocol.FormAnswer)
 	if ok && out.Forgotten() && a.Result.Action == out.Result.Action {

@@ -22,6 +22,9 @@ type gate struct {
 	timers map[string]Timer          // execution deadlines by invocation
 	owners map[string]*session       // of invocations
 	queues map[*session]*effectQueue // of effects that wait for their session
+
+	// closing is why forms close that still stand in their session's list, since their calls have ended first.
+	closing map[broker.Ask]protocol.ClosureReason
 }
 
 // effectQueue is what waits for one session; running while a goroutine works on it.
@@ -35,6 +38,7 @@ func (g *gate) init() {
 	g.timers = map[string]Timer{}
 	g.owners = map[string]*session{}
 	g.queues = map[*session]*effectQueue{}
+	g.closing = map[broker.Ask]protocol.ClosureReason{}
 }
 
 func (g *gate) connect(c *conn) {
@@ -87,6 +91,7 @@ func (g *gate) perform(h *Host, effects []broker.Effect) {
 		case broker.OpenInteraction:
 			g.later(h, e.Invocation, e)
 		case broker.CloseInteraction:
+			g.closing[e.Ask] = e.Reason
 			g.later(h, e.Invocation, e)
 		case broker.Progress:
 			g.later(h, e.Invocation, e)
@@ -202,9 +207,32 @@ func (g *gate) startCall(s *session, call broker.Call) {
 	g.perform(s.host, g.broker.StartCall(call))
 }
 
+// reserve keeps a call from ending as one with an open form while an answer to that form is being stored. When the call
+// has ended already it reports why the form closes.
+func (g *gate) reserve(ask broker.Ask) (ok bool, closes protocol.ClosureReason) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.broker.Reserve(ask) {
+		return true, ""
+	}
+	return false, orElse(g.closing[ask], protocol.ClosedProducerCancelled)
+}
+
 // commit hands a committed answer over, if the one who asked still waits for it.
 func (g *gate) commit(h *Host, ask broker.Ask, result forms.Result) {
 	g.do(h, func(b *broker.Broker) []broker.Effect { return b.Committed(ask, result) })
+}
+
+// keepOpen gives a reservation back whose answer could not be stored.
+func (g *gate) keepOpen(h *Host, ask broker.Ask) {
+	g.do(h, func(b *broker.Broker) []broker.Effect { return b.NotCommitted(ask) })
+}
+
+// closed forgets why a form closes, once it is settled.
+func (g *gate) closed(ask broker.Ask) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.closing, ask)
 }
 
 // connectionEnded cleans up after a connection whose frames are all worked on.

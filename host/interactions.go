@@ -166,6 +166,7 @@ func (s *session) take(match func(*interaction) bool) *interaction {
 func (s *session) closeInteraction(ask broker.Ask, reason protocol.ClosureReason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer s.host.gate.closed(ask)
 	if in := s.take(func(in *interaction) bool { return in.ask == ask }); in != nil {
 		s.storeClosures([]*interaction{in}, reason)
 	}

@@ -59,10 +59,55 @@ func (b *Broker) Refused(a Ask, sentence string) []Effect {
 	return b.take()
 }
 
+// Reserve says that an answer is about to be stored as the form's outcome, and reports whether the invocation still waits
+// for exactly this one. When it does not, its call has ended and the form is being closed: the answer comes too late. After
+// true the owner says Committed or NotCommitted.
+func (b *Broker) Reserve(a Ask) bool {
+	inv := b.asking(a, Awaiting)
+	if inv == nil {
+		return false
+	}
+	inv.phase = Committing
+	return true
+}
+
+// maxHeld bounds what is held of one invocation: a whole result in chunks, with room for as many words beside it.
+const maxHeld = 2 * (protocol.MaxResultBytes/protocol.ChunkBytes + 1)
+
+// hold keeps a frame that came while an answer was being stored.
+func (b *Broker) hold(inv *invocation, f protocol.ClientFrame) {
+	if len(inv.asks.held) == maxHeld {
+		b.violate(inv.conn, "too many frames beside an open form")
+		return
+	}
+	inv.asks.held = append(inv.asks.held, f)
+}
+
+// resume works on the frames that were held, in the phase that the storing led to.
+func (b *Broker) resume(inv *invocation) {
+	held := inv.asks.held
+	inv.asks.held = nil
+	for _, f := range held {
+		if b.conns[inv.conn.ID] != inv.conn {
+			return // one of them destroyed the connection
+		}
+		b.frame(inv.conn, f)
+	}
+}
+
+// NotCommitted says that an answer could not be stored: the form is pending as before.
+func (b *Broker) NotCommitted(a Ask) []Effect {
+	if inv := b.asking(a, Committing); inv != nil {
+		inv.phase = Awaiting
+		b.resume(inv)
+	}
+	return b.take()
+}
+
 // Committed says that an answer is stored as the form's outcome. It is handed over only if the invocation still waits for
 // exactly this one, on the connection and the registration that asked.
 func (b *Broker) Committed(a Ask, result forms.Result) []Effect {
-	inv := b.asking(a, Awaiting)
+	inv := b.asking(a, Committing)
 	if inv == nil || inv.reg.retiredNow() || b.conns[inv.conn.ID] != inv.conn {
 		return b.take()
 	}
@@ -74,6 +119,7 @@ func (b *Broker) Committed(a Ask, result forms.Result) []Effect {
 		Frame:   &protocol.InteractionResult{InvocationID: inv.id, InteractionID: inv.asks.nested, Result: result},
 		Written: &Ask{inv.id, a.N},
 	})
+	b.resume(inv)
 	return b.take()
 }
 

@@ -38,6 +38,7 @@ func BenchmarkForm(b *testing.B) {
 		br.Admit(inv)
 		br.Frame("c7", request(inv, "n"))
 		br.Stored(Ask{inv, 1})
+		br.Reserve(Ask{inv, 1})
 		br.Committed(Ask{inv, 1}, forms.Result{Action: forms.ActionCancel})
 		br.Delivered(Ask{inv, 1})
 		br.Frame("c7", result(inv, "x"))

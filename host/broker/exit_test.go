@@ -150,7 +150,7 @@ func TestLateInputs(t *testing.T) {
 	r.do(r.b.StopTurn(t1))
 	for name, fx := range map[string][]Effect{
 		"stop":       r.b.StopTurn(t1),
-		"committed":  r.b.Committed(Ask{"i", 1}, forms.Result{Action: forms.ActionDecline}),
+		"committed":  r.commit(Ask{"i", 1}, forms.Result{Action: forms.ActionDecline}),
 		"delivered":  r.b.Delivered(Ask{"i", 1}),
 		"stored":     r.b.Stored(Ask{"i", 1}),
 		"refused":    r.b.Refused(Ask{"i", 1}, "x"),
@@ -186,18 +186,18 @@ func TestDeadline(t *testing.T) {
 	step("stored", r.b.Stored(Ask{"i", 1}), 1, false)
 	step("a deadline that fired just before", r.b.Deadline("i", stale), 1, false)
 	step("progress while pending", r.b.Frame("P", &protocol.CapabilityProgress{InvocationID: "i", Current: 1, Total: 2}), 1, false)
-	step("committed", r.b.Committed(Ask{"i", 1}, forms.Result{Action: forms.ActionDecline}), 2, true)
+	step("committed", r.commit(Ask{"i", 1}, forms.Result{Action: forms.ActionDecline}), 2, true)
 	first := r.timers["i"]
 	step("delivered", r.b.Delivered(Ask{"i", 1}), 3, true)
 	step("the deadline of before", r.b.Deadline("i", first), 3, true)
 	step("delivered again", r.b.Delivered(Ask{"i", 1}), 3, true)
 	step("second request", r.b.Frame("P", request("i", "n2")), 3, true)
 	step("second stored", r.b.Stored(Ask{"i", 2}), 3, false)
-	step("second committed", r.b.Committed(Ask{"i", 2}, forms.Result{Action: forms.ActionCancel}), 4, true)
+	step("second committed", r.commit(Ask{"i", 2}, forms.Result{Action: forms.ActionCancel}), 4, true)
 	step("third request proves delivery", r.b.Frame("P", request("i", "n3")), 4, true)
 	step("third stored", r.b.Stored(Ask{"i", 3}), 4, false)
 	step("report of the second, late", r.b.Delivered(Ask{"i", 2}), 4, false)
-	step("third committed", r.b.Committed(Ask{"i", 3}, forms.Result{Action: forms.ActionCancel}), 5, true)
+	step("third committed", r.commit(Ask{"i", 3}, forms.Result{Action: forms.ActionCancel}), 5, true)
 	step("result_start before the report", r.b.Frame("P", &protocol.CapabilityResultStart{InvocationID: "i", ByteLength: 10, ChunkCount: 1}), 5, true)
 	step("report while chunks come", r.b.Delivered(Ask{"i", 3}), 6, true)
 	step("expiry", r.b.Deadline("i", r.timers["i"]), 6, false)
@@ -230,20 +230,20 @@ func TestHandOver(t *testing.T) {
 	}
 	t.Run("plain", func(t *testing.T) {
 		r := running(t, Awaiting)
-		r.do(r.b.Committed(Ask{"i", 1}, accept))
+		r.do(r.commit(Ask{"i", 1}, accept))
 		conn, f := answered(r)
 		if conn != "P" || f.InvocationID != "i" || f.InteractionID != "n1" || f.Result.Action != forms.ActionAccept {
 			t.Errorf("%s %+v", conn, f)
 		}
-		r.do(r.b.Committed(Ask{"i", 1}, accept))
+		r.do(r.commit(Ask{"i", 1}, accept))
 		if n := slices.IndexFunc(r.last, func(Effect) bool { return true }); n >= 0 {
 			t.Errorf("committed twice: %s", show(r.last))
 		}
 	})
 	t.Run("another question's answer", func(t *testing.T) {
 		r := running(t, Awaiting)
-		r.do(r.b.Committed(Ask{"i", 2}, accept))
-		r.do(r.b.Committed(Ask{"j", 1}, accept))
+		r.do(r.commit(Ask{"i", 2}, accept))
+		r.do(r.commit(Ask{"j", 1}, accept))
 		if _, f := answered(r); f != nil {
 			t.Errorf("handed over: %+v", f)
 		}
@@ -254,7 +254,7 @@ func TestHandOver(t *testing.T) {
 		if r.b.PhaseOf("i") != Awaiting || len(r.closed) != 0 {
 			t.Fatal("replace touched a pending form")
 		}
-		r.do(r.b.Committed(Ask{"i", 1}, accept))
+		r.do(r.commit(Ask{"i", 1}, accept))
 		if conn, f := answered(r); conn != "P" || f == nil {
 			t.Error("not handed over")
 		}
@@ -266,7 +266,7 @@ func TestHandOver(t *testing.T) {
 		r := running(t, Awaiting)
 		r.unregister("P", "reg-P")
 		r.want("")
-		r.do(r.b.Committed(Ask{"i", 1}, accept))
+		r.do(r.commit(Ask{"i", 1}, accept))
 		if _, f := answered(r); f == nil {
 			t.Error("not handed over")
 		}
@@ -274,7 +274,7 @@ func TestHandOver(t *testing.T) {
 	t.Run("superseded", func(t *testing.T) {
 		r := running(t, Awaiting)
 		r.do(superseded(r))
-		r.do(r.b.Committed(Ask{"i", 1}, accept))
+		r.do(r.commit(Ask{"i", 1}, accept))
 		if conn, f := answered(r); f != nil {
 			t.Errorf("handed to %s: %+v", conn, f)
 		}
@@ -283,7 +283,7 @@ func TestHandOver(t *testing.T) {
 		r := running(t, Awaiting)
 		r.do(leaves(r))
 		r.do(superseded(r))
-		r.do(r.b.Committed(Ask{"i", 1}, accept))
+		r.do(r.commit(Ask{"i", 1}, accept))
 		if conn, f := answered(r); f != nil {
 			t.Errorf("handed to %s: %+v", conn, f)
 		}
@@ -345,12 +345,12 @@ func TestOrderOfOneCall(t *testing.T) {
 		{func() []Effect { return r.frame("P", accepted("i")) }, "admit? CapabilityAdmitted@P"},
 		{func() []Effect { return r.frame("P", request("i", "n1")) }, "open1"},
 		{func() []Effect { return r.do(r.b.Stored(Ask{"i", 1})) }, "stop"},
-		{func() []Effect { return r.do(r.b.Committed(Ask{"i", 1}, forms.Result{Action: forms.ActionCancel})) }, "arm InteractionResult@P"},
+		{func() []Effect { return r.do(r.commit(Ask{"i", 1}, forms.Result{Action: forms.ActionCancel})) }, "arm InteractionResult@P"},
 		{func() []Effect { return r.frame("P", request("i", "n2")) }, "open2"},
 		{func() []Effect { return r.do(r.b.Delivered(Ask{"i", 2})) }, ""}, // not committed, so not delivered
 		{func() []Effect { return r.do(r.b.Stored(Ask{"i", 2})) }, "stop"},
 		{func() []Effect { return r.do(r.b.Delivered(Ask{"i", 2})) }, ""},
-		{func() []Effect { return r.do(r.b.Committed(Ask{"i", 2}, forms.Result{Action: forms.ActionCancel})) }, "arm InteractionResult@P"},
+		{func() []Effect { return r.do(r.commit(Ask{"i", 2}, forms.Result{Action: forms.ActionCancel})) }, "arm InteractionResult@P"},
 		{func() []Effect { return r.do(r.b.Delivered(Ask{"i", 2})) }, "arm"},
 		{func() []Effect { return r.frame("P", result("i", "x")) }, "stop CapabilityRelease@P settle:result"},
 	} {

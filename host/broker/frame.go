@@ -33,6 +33,9 @@ func (b *Broker) frame(c *conn, f protocol.ClientFrame) {
 		return
 	}
 	v := verdicts[inv.phase][kind]
+	if len(inv.asks.held) > 0 {
+		v = hold // behind one that waits
+	}
 	if v == abort {
 		b.violate(c, "frame out of place in phase "+inv.phase.String())
 		return
@@ -65,6 +68,8 @@ func (b *Broker) act(inv *invocation, v verdict, f protocol.ClientFrame) {
 		b.chunk(inv, f.(*protocol.CapabilityResultChunk))
 	case ask:
 		b.request(inv, f.(*protocol.InteractionRequest))
+	case hold:
+		b.hold(inv, f)
 	}
 }
 

@@ -37,9 +37,10 @@ type invocation struct {
 // asks is what an invocation has asked.
 type asks struct {
 	count  int
-	seen   map[string]bool // the provider's ids
-	nested string          // the provider's id of the last one
-	unsent bool            // the last one's answer has not been reported as written
+	seen   map[string]bool        // the provider's ids
+	nested string                 // the provider's id of the last one
+	unsent bool                   // the last one's answer has not been reported as written
+	held   []protocol.ClientFrame // what the provider said while the answer was being stored
 }
 
 // steps is the progress of an invocation; total 0 is none yet.

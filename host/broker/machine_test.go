@@ -211,7 +211,7 @@ func (s *machine) EndTurn(t *rapid.T) {
 }
 
 func (s *machine) Advance(t *rapid.T) {
-	c := pickOf(t, "call", s.in("dispatched", "accepted", "admitted", "delivering", "chunks"))
+	c := pickOf(t, "call", s.in("dispatched", "accepted", "admitted", "committing", "delivering", "chunks"))
 	var names []string
 	for name, cell := range cells[c.phase] {
 		if cell != "abort" {
@@ -241,10 +241,20 @@ func (s *machine) send(t *rapid.T, conn *mConn, id, name string) {
 	if call != nil && call.reg.conn == conn && call.phase == "chunks" && name == "result_chunk" {
 		f.(*protocol.CapabilityResultChunk).Index = call.cur // see below
 	}
+	s.expect(conn, id, name, nested)
+	s.frame(conn.id, f)
+}
+
+// expect tells the model of a frame.
+func (s *machine) expect(conn *mConn, id, name, nested string) {
+	call := s.m.calls[id]
 	want := "abort"
 	switch {
 	case call != nil && call.phase != "" && call.reg.conn == conn:
 		want = cells[call.phase][name]
+		if len(call.held) > 0 {
+			want = "held"
+		}
 	case conn.retired[id]:
 		want = "ignored"
 	}
@@ -262,6 +272,8 @@ func (s *machine) send(t *rapid.T, conn *mConn, id, name string) {
 	case "abort":
 		s.m.gone(conn)
 	case "ignored", "stays":
+	case "held":
+		call.held = append(call.held, func() { s.expect(conn, id, name, nested) })
 	case "result", "failed", "rejected", "inconsistent":
 		s.m.settle(call, want)
 	case "Opening":
@@ -275,7 +287,18 @@ func (s *machine) send(t *rapid.T, conn *mConn, id, name string) {
 			call.cur = 0
 		}
 	}
-	s.frame(conn.id, f)
+}
+
+// resume lets the model work on what waited.
+func (s *machine) resume(c *mCall) {
+	held := c.held
+	c.held = nil
+	for _, expect := range held {
+		if s.m.conns[c.reg.conn.id] == nil {
+			return
+		}
+		expect()
+	}
 }
 
 func (s *machine) Admit(t *rapid.T) {
@@ -300,17 +323,43 @@ func (s *machine) Refused(t *rapid.T) {
 	s.do(s.b.Refused(Ask{c.id, c.asks}, "limit_exceeded: no"))
 }
 
-func (s *machine) Committed(t *rapid.T) {
-	c := s.m.calls[pickOf(t, "call", slices.Sorted(maps.Keys(s.m.calls)))]
-	if likely := s.in("awaiting"); len(likely) > 0 && rapid.IntRange(0, 3).Draw(t, "any") > 0 {
-		c = pickOf(t, "awaiting", likely)
+// asked picks an ask of any call, mostly the one that a call in that phase waits for; it is reports whether it is one.
+func (s *machine) asked(t *rapid.T, phase string) (c *mCall, a Ask, is bool) {
+	c = s.m.calls[pickOf(t, "call", slices.Sorted(maps.Keys(s.m.calls)))]
+	if likely := s.in(phase); len(likely) > 0 && rapid.IntRange(0, 3).Draw(t, "any") > 0 {
+		c = pickOf(t, phase, likely)
 	}
 	n := c.asks - rapid.IntRange(0, 3).Draw(t, "older")/3
-	if c.phase == "awaiting" && n == c.asks {
+	return c, Ask{c.id, n}, c.phase == phase && n == c.asks
+}
+
+func (s *machine) Reserve(t *rapid.T) {
+	c, a, is := s.asked(t, "awaiting")
+	if is {
+		c.phase = "committing"
+	}
+	if got := s.b.Reserve(a); got != is {
+		t.Fatalf("reserved: %v, the model says %v", got, is)
+	}
+}
+
+func (s *machine) Committed(t *rapid.T) {
+	c, a, is := s.asked(t, "committing")
+	if is {
 		c.phase, c.commit = "delivering", true
 		s.m.answers++
+		s.resume(c)
 	}
-	s.do(s.b.Committed(Ask{c.id, n}, forms.Result{Action: forms.ActionCancel}))
+	s.do(s.b.Committed(a, forms.Result{Action: forms.ActionCancel}))
+}
+
+func (s *machine) NotCommitted(t *rapid.T) {
+	c, a, is := s.asked(t, "committing")
+	if is {
+		c.phase = "awaiting"
+		s.resume(c)
+	}
+	s.do(s.b.NotCommitted(a))
 }
 
 func (s *machine) Delivered(t *rapid.T) {
@@ -337,7 +386,7 @@ func (s *machine) Deadline(t *rapid.T) {
 	if rapid.Bool().Draw(t, "stale") {
 		gen = uint64(rapid.IntRange(0, 5).Draw(t, "generation"))
 	}
-	if c.phase != "awaiting" && gen == s.timers[c.id] {
+	if c.phase != "awaiting" && c.phase != "committing" && gen == s.timers[c.id] {
 		s.m.settle(c, "deadline")
 	}
 	s.do(s.b.Deadline(c.id, gen))
@@ -364,7 +413,7 @@ func (s *machine) Check(t *rapid.T) {
 		if _, over := s.settled[id]; over || phase != c.phase {
 			t.Fatalf("%s is %s (settled %v), the model says %s", id, phase, over, c.phase)
 		}
-		if runs := s.timers[id] != 0; runs == (c.phase == "awaiting") {
+		if runs := s.timers[id] != 0; runs == (c.phase == "awaiting" || c.phase == "committing") {
 			t.Fatalf("%s in phase %s: deadline runs %v", id, phase, runs)
 		}
 	}
@@ -443,6 +492,9 @@ func (s *machine) prelude(t *rapid.T) {
 				c.phase = "awaiting"
 				s.do(s.b.Stored(Ask{c.id, c.asks}))
 			case "awaiting":
+				c.phase = "committing"
+				s.b.Reserve(Ask{c.id, c.asks})
+			case "committing":
 				c.phase, c.commit = "delivering", true
 				s.m.answers++
 				s.do(s.b.Committed(Ask{c.id, c.asks}, forms.Result{Action: forms.ActionCancel}))
@@ -461,7 +513,7 @@ func TestModel(t *testing.T) {
 			"connect": s.Connect, "disconnect": s.Disconnect, "replace": s.Replace, "unregister": s.Unregister,
 			"bind": s.BindTurn, "call": s.StartCall, "call2": s.StartCall, "stop": s.StopTurn, "end": s.EndTurn,
 			"advance": s.Advance, "advance2": s.Advance, "advance3": s.Advance, "anything": s.Anything,
-			"admit": s.Admit, "stored": s.Stored, "refused": s.Refused, "committed": s.Committed,
+			"admit": s.Admit, "stored": s.Stored, "refused": s.Refused, "reserve": s.Reserve, "committed": s.Committed, "notCommitted": s.NotCommitted,
 			"delivered": s.Delivered, "deadline": s.Deadline, "unanswered": s.Unanswered, "": s.Check,
 		})
 		s.empty(rt)

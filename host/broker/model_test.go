@@ -35,6 +35,7 @@ type mCall struct {
 	commit bool // the last ask was committed
 	told   bool // and its delivery reported
 	nested map[string]bool
+	held   []func() // what the frames will do that wait for an answer to be stored
 	total  int
 	cur    int
 }
@@ -87,7 +88,7 @@ func (m *model) choose(session, contract string, by Initiator) (*mReg, bool) {
 }
 
 func (m *model) settle(c *mCall, reason string) {
-	c.phase, c.reason = "", reason
+	c.phase, c.reason, c.held = "", reason, nil
 	c.reg.conn.retired[c.id] = true
 }
 

@@ -14,8 +14,11 @@ const (
 	Admitted
 	// Opening: its form is being stored; the deadline runs on. Stored → Awaiting.
 	Opening
-	// Awaiting: its form is pending and the deadline rests. Committed → Delivering.
+	// Awaiting: its form is pending and the deadline rests. Reserve → Committing.
 	Awaiting
+	// Committing: an answer is being stored. What the provider says beside a form waits until it is known whether the
+	// form is answered. Committed → Delivering; NotCommitted → Awaiting.
+	Committing
 	// Delivering: the answer is committed and not on the provider's connection yet. Delivered, or any frame of the
 	// provider, which proves delivery → Admitted.
 	Delivering
@@ -25,7 +28,7 @@ const (
 	Retired
 )
 
-var phaseNames = [...]string{"dispatched", "accepted", "admitted", "opening", "awaiting", "delivering", "chunks", "retired"}
+var phaseNames = [...]string{"dispatched", "accepted", "admitted", "opening", "awaiting", "committing", "delivering", "chunks", "retired"}
 
 func (p Phase) String() string { return phaseNames[p] }
 
@@ -33,7 +36,7 @@ func (p Phase) String() string { return phaseNames[p] }
 func (p Phase) Taken() bool { return p >= Accepted && p <= Chunks }
 
 // Asking reports whether a form is open, stored or about to be.
-func (p Phase) Asking() bool { return p == Opening || p == Awaiting }
+func (p Phase) Asking() bool { return p >= Opening && p <= Committing }
 
 // frameKind is a frame of a provider about an invocation.
 type frameKind uint8
@@ -65,6 +68,7 @@ const (
 	fail                        // ends with the provider's message, closing an open form first
 	ask                         // → Opening
 	inconsistent                // a result beside an open form: closes it and ends with a text of the Host's
+	hold                        // kept until the answer that is being stored is, or is not
 )
 
 // verdicts is the table of the wire protocol's section 7.2 and of the forms dialect.
@@ -74,6 +78,7 @@ var verdicts = [...][kindCount]verdict{
 	Admitted:   {kindProgress: progress, kindResult: finish, kindResultStart: start, kindFailed: fail, kindRequest: ask},
 	Opening:    {kindProgress: progress, kindResult: inconsistent, kindResultStart: inconsistent, kindFailed: fail},
 	Awaiting:   {kindProgress: progress, kindResult: inconsistent, kindResultStart: inconsistent, kindFailed: fail},
+	Committing: {kindProgress: progress, kindResult: hold, kindResultStart: hold, kindFailed: hold, kindRequest: hold},
 	Delivering: {kindProgress: progress, kindResult: finish, kindResultStart: start, kindFailed: fail, kindRequest: ask},
 	Chunks:     {kindProgress: progress, kindResultChunk: chunk, kindFailed: fail},
 	Retired:    {ignore, ignore, ignore, ignore, ignore, ignore, ignore, ignore},
