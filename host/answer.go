@@ -16,7 +16,7 @@ import (
 func (h *Host) interactionAnswer(c *conn, in *protocol.InteractionAnswerInput) (protocol.Result, error) {
 	s, err := h.lockSession(in.SessionID)
 	if err != nil {
-		return nil, errNoInteraction
+		return nil, noInteraction(err)
 	}
 	defer s.mu.Unlock()
 	found, err := s.findInteraction(in.InteractionID, c.dialect)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -261,10 +262,18 @@ func (s *session) loadInteraction(id string) (*protocol.Interaction, error) {
 	return in, err
 }
 
+// noInteraction says that a session which does not exist has no Interaction. One that cannot be read may have it.
+func noInteraction(err error) error {
+	if e, ok := errors.AsType[*protocol.Error](err); ok && e.Code != protocol.CodeNotFound {
+		return err
+	}
+	return errNoInteraction
+}
+
 func (h *Host) interactionQuery(c *conn, in *protocol.InteractionQueryInput) (protocol.Result, error) {
 	s, err := h.lockSession(in.SessionID)
 	if err != nil {
-		return nil, errNoInteraction
+		return nil, noInteraction(err)
 	}
 	defer s.mu.Unlock()
 	found, err := s.findInteraction(in.InteractionID, c.dialect)

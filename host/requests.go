@@ -24,6 +24,12 @@ func (h *Host) persistence(action string, err error) error {
 	return refusal(protocol.CodePersistenceFailed, "The Host could not store the change")
 }
 
+// unreadable is persistence for what is read.
+func (h *Host) unreadable(action string, err error) error {
+	h.log.Error("store", "action", action, "error", err.Error())
+	return refusal(protocol.CodePersistenceFailed, "The Host could not read what it has stored")
+}
+
 type grant int
 
 const (

@@ -280,7 +280,7 @@ func (h *Host) lockSession(id string) (*session, error) {
 			s.mu.Unlock()
 		} else if err := s.loadTurn(); err != nil {
 			s.mu.Unlock()
-			return nil, h.persistence("load turn", err)
+			return nil, h.unreadable("load turn", err)
 		} else {
 			return s, nil
 		}

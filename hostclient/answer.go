@@ -90,7 +90,7 @@ func (v *View) afterLoss(ctx context.Context, l **link, first HostInfo, in *prot
 		}
 		*l = next
 		if next.host.RootID != first.RootID {
-			return got, nil, errorf(CodeNotDelivered, "another Host answers now; the answer was not sent to it")
+			return got, nil, errorf(CodeUnknownOutcome, "another Host answers now; whether the one before has stored the answer is unknown")
 		}
 		got, ended, err := v.lookUp(ctx, next, in)
 		switch {

@@ -224,7 +224,7 @@ func TestAnswerWhileTheConnectionDies(t *testing.T) {
 		"the Host restarted":      {root: rootA, epoch: "epoch-2", record: closed("i1", protocol.ClosedHostRestarted), want: hostclient.CodeAlreadyResolved, told: true},
 		"stored, then restarted":  {root: rootA, epoch: "epoch-2", record: answered("i1", "a"), told: true},
 		"pending after a restart": {root: rootA, epoch: "epoch-2", record: ptr(form("i1")), want: hostclient.CodeNotDelivered},
-		"another Host":            {root: rootB, epoch: "epoch-1", noQuery: true, want: hostclient.CodeNotDelivered},
+		"another Host":            {root: rootB, epoch: "epoch-1", noQuery: true, want: hostclient.CodeUnknownOutcome},
 		"removed":                 {root: rootA, epoch: "epoch-1", want: hostclient.CodeUnknownOutcome, told: true},
 	} {
 		t.Run(name, func(t *testing.T) {

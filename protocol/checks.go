@@ -106,7 +106,7 @@ func (in *CapabilityReplaceInput) checkWire(d Dialect) error {
 
 // checkManifest holds the JSON of a manifest to its limits.
 func checkManifest(raw []byte) error {
-	if len(raw) > MaxManifestBytes && compactLen(raw) > MaxManifestBytes {
+	if len(raw) > MaxManifestBytes && strictjson.CompactLen(raw) > MaxManifestBytes {
 		return strictjson.Bad("is over %d bytes of JSON", MaxManifestBytes)
 	}
 	return nil

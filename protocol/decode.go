@@ -63,7 +63,7 @@ func (d *decoder) value(f *rules, v strictjson.Value, out reflect.Value) error {
 	if v.Kind() == strictjson.Null && f.null {
 		return nil
 	}
-	if f.json > 0 && !d.lax && len(v.Raw()) > f.json && compactLen(v.Raw()) > f.json {
+	if f.json > 0 && !d.lax && len(v.Raw()) > f.json && strictjson.CompactLen(v.Raw()) > f.json {
 		return strictjson.Bad("must be at most %d bytes of JSON", f.json)
 	}
 	t := out.Type()
@@ -262,22 +262,4 @@ func (p *plan) find(name string) int {
 		}
 	}
 	return -1
-}
-
-// compactLen is the length of a valid JSON text without blanks.
-func compactLen(raw []byte) int {
-	n, inString := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case inString && c == '\\':
-			i++
-			n++
-		case c == '"':
-			inString = !inString
-		case !inString && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
-			continue
-		}
-		n++
-	}
-	return n
 }

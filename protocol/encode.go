@@ -41,7 +41,7 @@ func (e *encoder) value(f *rules, v reflect.Value) error {
 	if err := e.bare(f, v); err != nil {
 		return err
 	}
-	if n := len(e.buf) - start; f.json > 0 && n > f.json && !e.lax && compactLen(e.buf[start:]) > f.json {
+	if n := len(e.buf) - start; f.json > 0 && n > f.json && !e.lax && strictjson.CompactLen(e.buf[start:]) > f.json {
 		return strictjson.Bad("is %d bytes of JSON, at most %d are allowed", n, f.json)
 	}
 	return nil

@@ -57,6 +57,14 @@ func result(bytes int) string {
 	return `{"kind":"client.capability.result","invocationId":"i","result":` + inner + `}`
 }
 
+// escaped writes some of a frame's padding as a client does that escapes what it need not.
+func escaped(frame string) string {
+	for _, c := range []string{"x", "d"} {
+		frame = strings.Replace(frame, strings.Repeat(c, 2000), strings.Repeat(fmt.Sprintf(`\u%04x`, c[0]), 2000), 1)
+	}
+	return frame
+}
+
 func chunk(n int) string {
 	return `{"kind":"client.capability.result_chunk","invocationId":"i","index":0,"data":"` +
 		base64.StdEncoding.EncodeToString(make([]byte, n)) + `"}`
@@ -98,6 +106,8 @@ func TestClientLimits(t *testing.T) {
 		{"failed message", failed(MaxCapabilityMessage), failed(MaxCapabilityMessage + 1)},
 		{"failed message not empty", failed(1), failed(0)},
 		{"inline result", result(MaxInlineResultBytes), result(MaxInlineResultBytes + 1)},
+		{"inline result with escapes", escaped(result(MaxInlineResultBytes)), escaped(result(MaxInlineResultBytes + 1))},
+		{"one schema with escapes", escaped(replace(offer("o", tools("t", 1, MaxSchemaBytes)))), escaped(replace(offer("o", tools("t", 1, MaxSchemaBytes+1))))},
 		{"content blocks", blocks(MaxContentBlocks), blocks(MaxContentBlocks + 1)},
 		{"chunk", chunk(ChunkBytes), chunk(ChunkBytes + 1)},
 		{"chunk not empty", chunk(1), chunk(0)},

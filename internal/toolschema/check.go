@@ -47,9 +47,12 @@ var keywords = map[string]shape{
 
 // Check reports why a Host refuses raw as an inputSchema.
 func Check(raw []byte) error {
-	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: MaxBytes, MaxDepth: MaxDepth})
+	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: 6 * MaxBytes, MaxDepth: MaxDepth}) // with everything escaped
 	if err != nil {
 		return err
+	}
+	if len(raw) > MaxBytes && strictjson.CompactLen(raw) > MaxBytes {
+		return strictjson.Bad("is over %d bytes of JSON", MaxBytes)
 	}
 	if err := v.Want(strictjson.Object); err != nil {
 		return err
