@@ -8,7 +8,6 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
-	"askback/tui/kit"
 )
 
 // act does what a part wants done.
@@ -125,7 +124,7 @@ func (m *Model) command(text string) tea.Cmd {
 		}
 		return m.stopTurn()
 	default:
-		m.notice = "unknown command " + kit.Clip(forms.Line(name), 20) + "; /help lists them, // sends it as a text"
+		m.notice = "unknown command " + short(forms.Line(name), 20) + "; /help lists them, // sends it as a text"
 		return nil
 	}
 	m.comp.clear()

@@ -16,6 +16,7 @@ import (
 	"askback/forms"
 	"askback/internal/screen"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -208,6 +209,9 @@ func (d *driver) frame() string {
 	d.t.Helper()
 	d.frames++
 	raw := d.m.View()
+	if strings.Contains(raw, kit.More) || strings.Contains(raw, forms.Line(kit.More)) {
+		d.t.Fatalf("the mark of a cut was not drawn, or was projected:\n%s", raw)
+	}
 	rows := strings.Split(raw, "\n")
 	if !d.quit && len(rows) > max(1, d.m.h) {
 		d.t.Fatalf("the frame has %d rows on a screen of %d:\n%s", len(rows), d.m.h, raw)

@@ -49,7 +49,7 @@ var bindings = []binding{
 	{"form", "y, ctrl+y", "yes, where it asks; n or esc goes back"},
 	{"form", "ctrl+n, ctrl+p", "the next and the previous form, where several wait"},
 	{"form", "c", "copy what was typed, when the form has ended without it"},
-	{"commands", "/call SERVER/TOOL {…}", "call a tool; up to eight lines start together"},
+	{"commands", "/call SERVER/TOOL {...}", "call a tool; up to eight lines start together"},
 	{"commands", "/tools /sessions /servers", "the screens above"},
 	{"commands", "/host /log /help", "the screens above"},
 	{"commands", "/new NAME", "a new session"},

@@ -102,7 +102,7 @@ func (it *item) drawTool(c columns, preview int, mark, how string, now time.Time
 	}
 	head := ""
 	if it.server != "" {
-		head = clipMiddle(it.server, max(6, c.text/3)) + " · "
+		head = clipMiddle(it.server, max(6, c.text/3)) + " " + th.Glyphs.Dot + " "
 	}
 	out := []string{it.lead(c, 0, clipMiddle(it.tool, c.who-1), mark, th) + kit.Spread(head+paint.Render(state), th.Dim.Render(clock), c.text)}
 	indent := it.lead(c, 1, "", mark, th)
@@ -127,7 +127,7 @@ func (it *item) drawTool(c columns, preview int, mark, how string, now time.Time
 		if it.cut {
 			rest = itoa(more) + "+ more lines"
 		}
-		out = append(out, indent+th.Dim.Render(kit.Clip(th.Glyphs.Bar+" … "+rest+how, c.text)))
+		out = append(out, indent+th.Dim.Render(kit.Clip(th.Glyphs.Bar+" "+kit.More+" "+rest+how, c.text)))
 	}
 	return out
 }

@@ -33,7 +33,7 @@ func compactObject(s string) (string, error) {
 		return "", fmt.Errorf("%s%s", at, strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if whole[0] != '{' {
-		return "", fmt.Errorf("arguments are one object: { … }")
+		return "", fmt.Errorf("arguments are one object: {...}")
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, whole); err != nil {

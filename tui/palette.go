@@ -56,7 +56,7 @@ func (p *palette) key(k tea.KeyMsg, v view) action {
 
 func (p *palette) rows(v view) []string {
 	if v.m.servers == nil {
-		return plainRows("No tool is offered from here. A line such as /call SERVER/TOOL {…} calls one that the Host knows.", v.w)
+		return plainRows("No tool is offered from here. A line such as /call SERVER/TOOL {...} calls one that the Host knows.", v.w)
 	}
 	all := p.shown(v.m)
 	p.clamp(len(all))
@@ -88,7 +88,7 @@ func describe(t hostview.Tool, v view) []string {
 	out := []string{v.th.Dim.Render(ruleOf(v.w, v.th))}
 	for i, r := range rows {
 		if i == n-1 && more > 0 {
-			r = kit.Clip(r, v.w-5) + " …"
+			r = kit.Clip(r, v.w-5) + " " + kit.More
 		}
 		out = append(out, v.th.Dim.Render(v.th.Glyphs.Bar)+" "+r)
 	}

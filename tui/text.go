@@ -9,6 +9,14 @@ import (
 // clipMiddle cuts a name to w cells in the middle, since the ends of names tell them apart.
 func clipMiddle(s string, w int) string { return kit.ClipMiddle(s, w) }
 
+// short cuts a name for a notice, which is projected when it is drawn: kit.More would be shown as what it is there.
+func short(name string, w int) string {
+	if kit.Width(name) <= w {
+		return name
+	}
+	return kit.Start(name, w-3) + "..."
+}
+
 // plainRows is a sentence of ours where a list would be.
 func plainRows(text string, w int) []string {
 	rows := kit.Wrap(text, max(8, w-3))

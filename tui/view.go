@@ -23,13 +23,8 @@ func (m *Model) View() string {
 	if m.unsized {
 		frame = kit.Filled(frame, m.w)
 	}
-	if m.ascii() {
-		return kit.ASCII(frame, m.w)
-	}
-	return frame
+	return kit.Drawn(frame, m.th)
 }
-
-func (m *Model) ascii() bool { return m.th.Glyphs.Rule != "─" }
 
 func (m *Model) frame() string {
 	if m.tooSmall() {
@@ -49,7 +44,7 @@ func (m *Model) frame() string {
 
 // smallView fits anywhere.
 func (m *Model) smallView() string {
-	text := fmt.Sprintf("too small: %d×%d, needs %d×%d", m.w, m.h, minWidth, minHeight)
+	text := fmt.Sprintf("too small: %dx%d, needs %dx%d", m.w, m.h, minWidth, minHeight)
 	if m.notice != "" {
 		text = forms.Line(m.notice)
 	}
@@ -82,10 +77,7 @@ func (m *Model) baseView() string {
 	}
 	rows = append(rows, m.ruleRow(m.message(now), m.notice != ""))
 	for _, r := range m.comp.view(m.composerHeight(), !m.log.browse, m.th) {
-		if r = kit.Clip(r, m.w); m.ascii() {
-			r = kit.Keep(r) // what is typed is sent as it is
-		}
-		rows = append(rows, r)
+		rows = append(rows, kit.Clip(r, m.w))
 	}
 	rows = append(rows, kit.HintRow(m.baseHints(), m.w, m.th))
 	return strings.Join(rows, "\n")

@@ -293,5 +293,5 @@ func (c *choices) tail(option, room int) string {
 	if d == "" || room < 12 {
 		return ""
 	}
-	return "  " + cut(oneLine(d), room-2)
+	return "  " + cut(oneLine(d, c.th), room-2)
 }

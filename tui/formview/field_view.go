@@ -39,7 +39,7 @@ func (f *field) row() string {
 	}
 	label = cut(label, max(10, room*3/5)) + ": "
 	room -= cells(label)
-	value := oneLine(f.d.Summary())
+	value := oneLine(f.d.Summary(), f.th)
 	if tail != "" && f.d.HasAnswer() { // what is wrong is told beside a long value, too
 		value = cut(value, max(room-cells(tail), room/2))
 	}

@@ -18,6 +18,7 @@ import (
 	"askback/forms"
 	emulator "askback/internal/screen"
 	"askback/tui/draft"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -101,6 +102,9 @@ func fuzzForm(r *rand.Rand) forms.Form {
 
 // frameRules are what holds of every frame.
 func frameRules(m *Model, v string, w, h int) error {
+	if strings.Contains(v, kit.More) || strings.Contains(v, forms.Line(kit.More)) {
+		return fmt.Errorf("the mark of a cut was not drawn, or was projected")
+	}
 	rows := strings.Split(ansi.Strip(v), "\n")
 	for i, row := range rows {
 		if n := max(ansi.StringWidth(row), emulator.Counted(row)); n > w {

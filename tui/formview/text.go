@@ -7,11 +7,12 @@ import (
 
 	"askback/forms"
 	"askback/tui/kit"
+	"askback/tui/theme"
 )
 
 // Everything here counts terminal cells of projected text, which holds no control and no escape.
 
-const ellipsis = "…"
+const ellipsis = kit.More
 
 // cells is the width of s.
 func cells(s string) int { return kit.Width(s) }
@@ -53,7 +54,9 @@ func wrapTo(s string, n, limit int) (rows []string, whole bool) {
 func cutOff(s string, n int) string { return kit.Start(s, n-1) + ellipsis }
 
 // oneLine puts a block on one row, its line breaks as a visible mark.
-func oneLine(s string) string { return strings.ReplaceAll(s, "\n", " ⏎ ") }
+func oneLine(s string, th *theme.Theme) string {
+	return strings.ReplaceAll(s, "\n", " "+th.Glyphs.Break+" ")
+}
 
 // flat makes a text fit for a field of one line and drops what could not be seen in it: a line break or TAB becomes a
 // space, hidden characters go. It tells both, so that the field can.

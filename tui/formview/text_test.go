@@ -24,7 +24,7 @@ func TestCuts(t *testing.T) {
 			}
 		}
 	}
-	if got := cutMiddle("eu-west-1a-production", 11); got != "eu-we…ction" {
+	if got := cutMiddle("eu-west-1a-production", 11); got != "eu-we"+ellipsis+"ction" {
 		t.Error(got)
 	}
 }

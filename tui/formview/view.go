@@ -5,10 +5,13 @@ import (
 	"strings"
 
 	"askback/forms"
+	"askback/tui/kit"
 )
 
 // View draws the form: exactly the window's height, and at most its width.
-func (m *Model) View() string {
+func (m *Model) View() string { return kit.Drawn(m.frame(), m.th) }
+
+func (m *Model) frame() string {
 	if m.tooSmall() {
 		return m.smallView()
 	}

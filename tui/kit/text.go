@@ -16,7 +16,7 @@ func Clip(s string, w int) string {
 	if len(s) <= w || Width(s) <= w {
 		return s
 	}
-	return truncate(s, w, "…")
+	return truncate(s, w, More)
 }
 
 // Pad fills a line with blanks to w cells, or cuts it.

@@ -150,7 +150,7 @@ func ClipMiddle(s string, w int) string {
 	if tail < 1 {
 		return Clip(s, w)
 	}
-	return Start(s, w-1-tail) + "…" + End(s, tail)
+	return Start(s, w-1-tail) + More + End(s, tail)
 }
 
 // HardWrap breaks a line into rows of w cells, wherever that is.

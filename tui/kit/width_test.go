@@ -73,7 +73,7 @@ func TestRowsFitByBothCounts(t *testing.T) {
 					t.Errorf("%s(%q, %d) is too wide: %q", name, s, w, got)
 				}
 			}
-			if got := Clip(s, w); got != s && !strings.HasSuffix(got, "…") {
+			if got := Clip(s, w); got != s && !strings.HasSuffix(got, More) {
 				t.Errorf("Clip(%q, %d) tells no cut: %q", s, w, got)
 			}
 			if !strings.HasPrefix(s, Start(s, w)) || !strings.HasSuffix(s, End(s, w)) {

@@ -44,14 +44,20 @@ type Theme struct {
 	huh *huh.Theme
 }
 
-// Glyphs are the marks of the frame. They are all one cell wide.
+// Glyphs are the signs that we draw. They are one cell wide, but for Break. In ASCII, too, they take the place of nothing
+// that a server wrote or a person typed: that stays as it is.
 type Glyphs struct {
 	Bar, FocusBar, Chosen, Dot, Rule string
+
+	More    string // where a text was cut
+	Break   string // a line break in one row
+	In, Out string // which way a message went
+	Micro   string // a millionth
 }
 
 var (
-	unicodeGlyphs = Glyphs{Bar: "│", FocusBar: "▌", Chosen: "•", Dot: "·", Rule: "─"}
-	asciiGlyphs   = Glyphs{Bar: "|", FocusBar: "#", Chosen: "x", Dot: "-", Rule: "-"}
+	unicodeGlyphs = Glyphs{Bar: "│", FocusBar: "▌", Chosen: "•", Dot: "·", Rule: "─", More: "…", Break: "⏎", In: "←", Out: "→", Micro: "µ"}
+	asciiGlyphs   = Glyphs{Bar: "|", FocusBar: "#", Chosen: "x", Dot: "-", Rule: "-", More: "~", Break: `\n`, In: "<", Out: ">", Micro: "u"}
 )
 
 // Huh is the theme for huh's groups: no borders or margins, so that heights are exact.

@@ -92,13 +92,13 @@ func TestStyle(t *testing.T) {
 
 func TestGlyphsAreOneCell(t *testing.T) {
 	for _, g := range []Glyphs{unicodeGlyphs, asciiGlyphs} {
-		for _, s := range []string{g.Bar, g.FocusBar, g.Chosen, g.Dot, g.Rule} {
+		for _, s := range []string{g.Bar, g.FocusBar, g.Chosen, g.Dot, g.Rule, g.More, g.In, g.Out, g.Micro} {
 			if ansi.StringWidth(s) != 1 {
 				t.Errorf("%q is %d cells", s, ansi.StringWidth(s))
 			}
 		}
 	}
-	for _, s := range []string{asciiGlyphs.Bar, asciiGlyphs.FocusBar, asciiGlyphs.Chosen, asciiGlyphs.Dot, asciiGlyphs.Rule} {
+	for _, s := range []string{asciiGlyphs.Bar, asciiGlyphs.FocusBar, asciiGlyphs.Chosen, asciiGlyphs.Dot, asciiGlyphs.Rule, asciiGlyphs.More, asciiGlyphs.Break, asciiGlyphs.In, asciiGlyphs.Out, asciiGlyphs.Micro} {
 		if s[0] >= 0x80 {
 			t.Errorf("%q is not ASCII", s)
 		}

@@ -154,7 +154,7 @@ func readArguments(text string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("the text %w", err)
 	}
 	if v.Kind() != strictjson.Object {
-		return nil, fmt.Errorf("arguments are one object: { … }")
+		return nil, fmt.Errorf("arguments are one object: {...}")
 	}
 	var line bytes.Buffer
 	if err := json.Compact(&line, v.Raw()); err != nil {

@@ -47,7 +47,7 @@ func (m *Model) stateOf(c *inspect.Conversation) string {
 		return kit.Count(len(c.Legs), "leg", "legs")
 	}
 	if !c.Run.Open() {
-		return outcome(c.Run)
+		return m.outcome(c.Run)
 	}
 	if p := m.panelOf(c); p != nil {
 		return "waits for you: " + string(p.ask().Kind)
@@ -85,16 +85,16 @@ func progressText(p *mcpmgr.Progress) string {
 }
 
 // outcome says how a call ended.
-func outcome(r *inspect.Run) string {
+func (m *Model) outcome(r *inspect.Run) string {
 	switch {
 	case r.Err != nil && r.Err.Code == mcpmgr.CodeCancelled:
 		return "ended: " + r.Err.Message
 	case r.Err != nil:
 		return "failed: " + string(r.Err.Code)
 	case r.Result != nil && r.Result.IsError:
-		return "done, the tool failed " + "· " + kit.Count(r.Result.Legs, "leg", "legs")
+		return "done, the tool failed " + m.th.Glyphs.Dot + " " + kit.Count(r.Result.Legs, "leg", "legs")
 	case r.Result != nil:
-		return "done " + "· " + kit.Count(r.Result.Legs, "leg", "legs")
+		return "done " + m.th.Glyphs.Dot + " " + kit.Count(r.Result.Legs, "leg", "legs")
 	}
 	return "ended"
 }

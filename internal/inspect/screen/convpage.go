@@ -179,7 +179,7 @@ func (m *Model) leg(c *inspect.Conversation, i int, l *inspect.Leg, say func(*in
 	d, over := l.Took()
 	switch {
 	case over:
-		head += "  " + took(d)
+		head += "  " + took(d, m.th)
 	case l.Cancelled():
 		head += "  cancelled"
 	case c.Run == nil || c.Run.Open():

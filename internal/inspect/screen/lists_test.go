@@ -139,7 +139,7 @@ func TestAbortOnThePageOfACall(t *testing.T) {
 				t.Fatal("aborted by one key")
 			}
 			r.press("ctrl+c")
-			if got := outcome(r.conversation().Run); got != "ended: the call was aborted" || cancelled() != 1 {
+			if got := r.m.outcome(r.conversation().Run); got != "ended: the call was aborted" || cancelled() != 1 {
 				t.Errorf("%s, %d cancellations", got, cancelled())
 			}
 			r.wantsNot("c abort")

@@ -49,7 +49,7 @@ func (p *messagePage) title(m *Model) string {
 	if c := m.log.Conversation(msg); c != nil && msg.Call != 0 {
 		parts = append(parts, fmt.Sprintf("leg %d of %d", msg.Leg, len(c.Legs)))
 	}
-	return strings.Join(parts, " · ")
+	return strings.Join(parts, " "+m.th.Glyphs.Dot+" ")
 }
 
 func (p *messagePage) key(k tea.KeyMsg, m *Model) tea.Cmd {

@@ -42,9 +42,9 @@ func (s *messages) gather(m *Model, filter string) int {
 
 func (s *messages) row(m *Model, i, w int) string {
 	msg := s.all[i]
-	arrow := "←"
+	arrow := m.th.Glyphs.In
 	if msg.Sent {
-		arrow = "→"
+		arrow = m.th.Glyphs.Out
 	}
 	lead := arrow + " "
 	if w < 60 {

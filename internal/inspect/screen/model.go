@@ -220,7 +220,7 @@ func (m *Model) saw(e inspect.Ended) {
 		return
 	}
 	if c != nil {
-		m.notice = c.Name + ": " + outcome(c.Run)
+		m.notice = c.Name + ": " + m.outcome(c.Run)
 	}
 }
 

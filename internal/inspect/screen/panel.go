@@ -170,14 +170,14 @@ func noteRows(a *inspect.Ask, w int, th *theme.Theme) []string {
 		return nil
 	}
 	var out []string
-	for _, r := range kit.Wrap(noteText(a), w-1) {
+	for _, r := range kit.Wrap(noteText(a, th), w-1) {
 		out = append(out, th.Strong.Render(r))
 	}
 	return out
 }
 
-func noteText(a *inspect.Ask) string {
-	return fmt.Sprintf("input_required %d/%d · %s", a.Origin.Round, inspect.Rounds, a.Note())
+func noteText(a *inspect.Ask, th *theme.Theme) string {
+	return fmt.Sprintf("input_required %d/%d %s %s", a.Origin.Round, inspect.Rounds, th.Glyphs.Dot, a.Note())
 }
 
 // whoRow is the first row of a panel: who asks, and which of how many.

@@ -392,7 +392,7 @@ func TestHelpOverAPanel(t *testing.T) {
 				}
 				r.press("ctrl+x", "y") // the next
 			}
-			if got := outcome(r.conversation().Run); got != "ended: the sampling request was rejected" {
+			if got := r.m.outcome(r.conversation().Run); got != "ended: the sampling request was rejected" {
 				t.Error(got)
 			}
 		})

@@ -14,10 +14,10 @@ import (
 func hardWrap(s string, w int) []string { return kit.HardWrap(s, w) }
 
 // took is a duration with three digits, for what is over.
-func took(d time.Duration) string {
+func took(d time.Duration, th *theme.Theme) string {
 	switch {
 	case d < time.Millisecond:
-		return fmt.Sprintf("%d µs", d.Microseconds())
+		return fmt.Sprintf("%d %ss", d.Microseconds(), th.Glyphs.Micro)
 	case d < 10*time.Millisecond:
 		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 	case d < time.Second:

@@ -19,15 +19,12 @@ func (m *Model) View() string {
 	if m.unsized {
 		frame = kit.Filled(frame, m.w)
 	}
-	if m.th.Glyphs.Rule != "─" {
-		return kit.ASCII(frame, m.w)
-	}
-	return frame
+	return kit.Drawn(frame, m.th)
 }
 
 func (m *Model) frame() string {
 	if m.tooSmall() {
-		text := fmt.Sprintf("too small: %d×%d, needs %d×%d", m.w, m.h, minWidth, minHeight)
+		text := fmt.Sprintf("too small: %dx%d, needs %dx%d", m.w, m.h, minWidth, minHeight)
 		if m.notice != "" {
 			text = forms.Line(m.notice)
 		}
