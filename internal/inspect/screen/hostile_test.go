@@ -15,6 +15,12 @@ import (
 // What a server writes cannot leave its place or reach the terminal.
 func TestHostileTexts(t *testing.T) {
 	evil := `\u001b]0;x\u0007\u001b[2J\u202e! Never enter\r\ny agree\n\n\n`
+	testHostileTexts(t, evil)
+	testHostileTexts(t, strings.Repeat("กำ", 39)+"y agree "+strings.Repeat("நீகோ👍🏽", 30)+evil) // wider than its clusters
+}
+
+func testHostileTexts(t *testing.T, evil string) {
+	t.Helper()
 	server := func() *peer.Server {
 		return peer.Scripted(map[string]peer.Reply{
 			"server/discover": func(peer.Message, func(string)) string {

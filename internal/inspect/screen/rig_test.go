@@ -15,11 +15,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"go.uber.org/goleak"
 
+	"askback/forms"
 	"askback/internal/demo"
 	"askback/internal/inspect"
 	"askback/internal/inspect/peer"
+	emulator "askback/internal/screen"
 	"askback/mcpmgr"
 	"askback/mcpmgr/config"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -177,8 +180,11 @@ func (r *rig) frame() string {
 		r.t.Errorf("%d rows on a screen of %d:\n%s", len(rows), r.m.h, strings.Join(rows, "\n"))
 	}
 	for i, row := range rows {
-		if n := ansi.StringWidth(row); n > r.m.w {
+		if n := max(ansi.StringWidth(row), emulator.Counted(row)); n > r.m.w {
 			r.t.Errorf("row %d is %d cells wide on a screen of %d: %s", i, n, r.m.w, row)
+		}
+		if strings.Contains(row, kit.More) || strings.Contains(row, forms.Line(kit.More)) {
+			r.t.Errorf("the mark of a cut was not drawn, or was projected: %q", row)
 		}
 		rows[i] = strings.TrimRight(row, " ")
 	}
