@@ -78,7 +78,7 @@ func (d *dice) play(t *testing.T) {
 		run  func(*dice)
 	}
 	operations := []operation{
-		{"start", w.start}, {"stop", w.stop}, {"reject", w.reject}, {"result", w.result}, {"fail", w.fail}, {"violate", w.violate},
+		{"start", w.start}, {"stop", w.stop}, {"reject", w.reject}, {"result", w.result}, {"fail", w.fail}, {"violate", w.violate}, {"race", w.race},
 		{"answerLate", w.answerLate}, {"wrong", w.wrong}, {"lose", w.lose}, {"join", w.join}, {"replace", w.replace},
 		{"unregister", w.unregister}, {"lookAway", w.lookAway}, {"sleep", w.sleep},
 	}
@@ -211,11 +211,13 @@ type world struct {
 	sessions  []*modelSession
 	providers []*modelProvider
 	forms     []*modelForm
+	write     heldWrite
 	n         int
 }
 
 func newWorld(t *testing.T) *world {
 	w := &world{rig: newRig(t, nil)}
+	w.rig.h.store.fail = w.write.pass
 	w.view = w.rig.tap(access.RoleClient, "terminal")
 	for i := range 3 {
 		s := &modelSession{id: fmt.Sprint("session", i)}
@@ -403,6 +405,33 @@ func (w *world) answer(rt *dice) {
 	f.call.phase, f.call.deadline = modelAdmitted, time.Now().Add(protocol.InvocationTimeout)
 }
 
+// race sends an answer and, while it is being stored, a provider's word for the end of the call.
+func (w *world) race(rt *dice) {
+	f := pick(rt, w.forms, (*modelForm).pending)
+	w.n++
+	value, stored, result := fmt.Sprint("value", w.n), rt.below(2) == 0, rt.below(2) == 0
+	w.write.arm()
+	id := w.view.ask("interaction.answer", frame{"sessionId": f.call.session.id, "interactionId": f.id, "answer": accepting(value)})
+	synctest.Wait()
+	if result {
+		w.tell(f.call, "result", frame{"result": frame{"content": []frame{}}})
+	} else {
+		w.tell(f.call, "failed", frame{"message": "server_error: no"})
+	}
+	want := ""
+	if stored {
+		f.value, f.call.phase = value, modelAdmitted
+		w.write.goOn <- nil
+	} else {
+		want = "persistence_failed"
+		w.write.goOn <- errNoSpace
+	}
+	f.call.end("producer_cancelled")
+	if got := w.view.find(func(f frame) bool { return f.text("requestId") == id }); got == nil || got.text("error.code") != want {
+		rt.Fatalf("answer: %v", got)
+	}
+}
+
 // answerLate repeats an answer, or gives another one, to a form that is settled.
 func (w *world) answerLate(rt *dice) {
 	f := pick(rt, w.forms, func(f *modelForm) bool { return !f.pending() })
@@ -559,7 +588,7 @@ func (w *world) check(rt *dice, stored bool) {
 	g := &w.rig.h.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.broker.Active() != live || len(g.timers) != armed || len(g.owners) != live || len(g.queues) != 0 {
+	if g.broker.Active() != live || len(g.timers) != armed || len(g.owners) != live || len(g.queues) != 0 || len(g.closing) != 0 {
 		rt.Fatalf("%d calls, %d timers, %d owners, %d queues; want %d calls, %d timers", g.broker.Active(), len(g.timers), len(g.owners), len(g.queues), live, armed)
 	}
 }

@@ -351,8 +351,12 @@ func TestWireInboundQueue(t *testing.T) {
 	status := func(i, pad int) string {
 		return fmt.Sprintf(`{"requestId":"q%d","operation":"host.status","input":{}}%s`, i, strings.Repeat(" ", pad))
 	}
-	for name, tc := range map[string]struct{ sent, pad, end int }{
-		"64 small": {64, 0, 0}, "65 small": {65, 0, 1006}, "2 MiB": {2, 700 << 10, 0}, "7 MiB": {10, 700 << 10, 0}, "90 of 9 KiB": {90, 9 << 10, 0},
+	for name, tc := range map[string]struct {
+		sent, pad, end int
+		waits          bool // the client is held up
+	}{
+		"64 small": {64, 0, 0, false}, "65 small": {65, 0, 1006, false}, "2 MiB": {2, 700 << 10, 0, false},
+		"7 MiB": {10, 700 << 10, 0, true}, "90 of 9 KiB": {90, 9 << 10, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var release chan struct{}
@@ -376,6 +380,16 @@ func TestWireInboundQueue(t *testing.T) {
 				settle()
 				if p.code() != tc.end {
 					t.Fatalf("ended with %d", p.code())
+				}
+				select {
+				case <-sent:
+					if tc.waits {
+						t.Error("all was taken in")
+					}
+				default:
+					if !tc.waits {
+						t.Error("the client is held up")
+					}
 				}
 				close(release)
 				<-sent
