@@ -368,7 +368,10 @@ func testConnectionBreaks(t *testing.T) {
 	eventually(t, "the server is asked, and is there", func() bool { return len(p.by("server/discover")) > 1 })
 	h.CloseClientConnections()
 	h.Close()
-	_, err = m.CallTool(t.Context(), b, nil, Handlers{})
+	eventually(t, "no connection", func() bool { // the end of one that was kept open is not noticed at once
+		_, err = m.CallTool(t.Context(), b, nil, Handlers{})
+		return CodeOf(err) != CodeOutcomeUnknown
+	})
 	if e := wantCode(t, err, CodeConnectionLost); e.Uncertain {
 		t.Fatal(e)
 	}
