@@ -6,6 +6,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"askback/forms"
+	"askback/host/broker"
 	"askback/protocol"
 )
 
@@ -21,7 +22,7 @@ func (h *Host) interactionAnswer(c *conn, in *protocol.InteractionAnswerInput) (
 	defer s.mu.Unlock()
 	found, err := s.findInteraction(in.InteractionID, c.dialect)
 	if err != nil {
-		return nil, err
+		return nil, h.unreadable("interaction.answer", err)
 	}
 	if found == nil {
 		return nil, errNoInteraction
@@ -77,8 +78,11 @@ func fitting(in *protocol.Interaction, answer protocol.InteractionAnswer) (forms
 	if !isForm || !ok {
 		return forms.Result{}, refusal(protocol.CodeOperationConflict, "Interaction answer does not match the pending request")
 	}
+	if a.Wrong != "" {
+		return forms.Result{}, refusal(protocol.CodeOperationConflict, broker.Clip(a.Wrong))
+	}
 	if errs := req.Form.Check(a.Result); len(errs) > 0 {
-		return forms.Result{}, refusal(protocol.CodeOperationConflict, cutBytes(errs[0].Error(), protocol.MaxErrorMessage))
+		return forms.Result{}, refusal(protocol.CodeOperationConflict, broker.Clip(errs[0].Error()))
 	}
 	return req.Form.Canonical(a.Result), nil
 }
@@ -93,7 +97,7 @@ func repeatOf(in *protocol.Interaction, answer protocol.InteractionAnswer) (prot
 	if ok && out.Forgotten() && a.Result.Action == out.Result.Action {
 		return nil, refusal(protocol.CodeAlreadyResolved, "Interaction was already answered, and its values are kept no longer")
 	}
-	if !ok || !forms.Equivalent(out.Result, a.Result) {
+	if !ok || a.Wrong != "" || !forms.Equivalent(out.Result, a.Result) {
 		return nil, refusal(protocol.CodeAlreadyResolved, "Interaction has a different canonical answer")
 	}
 	return in, nil

@@ -101,6 +101,7 @@ func TestCorrections(t *testing.T) {
 		"too_long":      {s.session, "operation_conflict", `"colour"`, accepting(strings.Repeat("x", 65))},
 		"unknown":       {s.session, "operation_conflict", `"size"`, frame{"kind": "form", "action": "accept", "values": frame{"colour": "red", "size": "L"}}},
 		"wrong_type":    {s.session, "operation_conflict", `"colour"`, frame{"kind": "form", "action": "accept", "values": frame{"colour": 3}}},
+		"half_a_pair":   {s.session, "operation_conflict", `"colour"`, frame{"kind": "form", "action": "accept", "values": json.RawMessage(`{"colour":"\ud83d"}`)}},
 		"other_kind":    {s.session, "operation_conflict", "", frame{"kind": "question", "answers": []any{"red"}}},
 		"cross_session": {other, "not_found", "", accepting("red")},
 		"no_session":    {"nowhere", "not_found", "", accepting("red")},

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"askback/internal/strictjson"
@@ -86,7 +87,7 @@ func (d *decoder) value(f *rules, v strictjson.Value, out reflect.Value) error {
 		out.SetBool(b)
 		return err
 	case reflect.Int, reflect.Int64:
-		n, err := v.Int()
+		n, err := wholeNumber(v)
 		if err == nil && (n > maxSafeInteger || n < -maxSafeInteger) {
 			err = strictjson.Bad("is out of range")
 		}
@@ -106,6 +107,44 @@ func (d *decoder) value(f *rules, v strictjson.Value, out reflect.Value) error {
 
 // maxSafeInteger is the largest integer that every JSON peer holds exactly.
 const maxSafeInteger = 1<<53 - 1
+
+// wholeNumber is the integer that a number means, however it is spelt: 81.0 and 1e0 are integers to a peer in JavaScript,
+// which may write them so.
+func wholeNumber(v strictjson.Value) (int64, error) {
+	n, err := v.Int()
+	if err == nil || v.Kind() != strictjson.Number {
+		return n, err
+	}
+	text, sign := string(v.Raw()), ""
+	if strings.HasPrefix(text, "-") {
+		text, sign = text[1:], "-"
+	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(text), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimRight(whole+fraction, "0")
+	if strings.Trim(digits, "0") == "" {
+		return 0, nil
+	}
+	power, perr := strconv.Atoi(orZero(exponent))
+	zeros := power + len(whole) - len(digits) // that the exponent puts behind the digits
+	if perr != nil || zeros < 0 || zeros > maxDigits {
+		return 0, err
+	}
+	if n, perr = strconv.ParseInt(sign+digits+strings.Repeat("0", zeros), 10, 64); perr != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// maxDigits is more than any integer in range has.
+const maxDigits = 20
+
+func orZero(exponent string) string {
+	if exponent == "" {
+		return "0"
+	}
+	return exponent
+}
 
 func decodeRaw(f *rules, v strictjson.Value, out reflect.Value) error {
 	if f.object {

@@ -1,8 +1,12 @@
 package protocol
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"askback/forms"
 	"askback/internal/strictjson"
@@ -15,8 +19,12 @@ type FormRequest struct {
 	Form      forms.Form
 }
 
-// FormAnswer is a person's answer to a form.
-type FormAnswer struct{ Result forms.Result }
+// FormAnswer is a person's answer to a form. Wrong, when it is not empty, names a field and says why its value is none that
+// any form takes: Result holds something else in its place, and the answer can be corrected.
+type FormAnswer struct {
+	Result forms.Result
+	Wrong  string
+}
 
 // FormOutcome is the answer that was committed, at CommittedAt (Unix ms). An
 // accepted one without Values is one whose values the Host no longer keeps.
@@ -101,11 +109,67 @@ func (e *encoder) merge(object []byte) {
 }
 
 func (a *FormAnswer) decodeWire(_ *decoder, v strictjson.Value) (err error) {
-	a.Result, err = forms.DecodeResult(without(v, "kind"), forms.OurLimits())
+	raw := without(v, "kind")
+	a.Result, err = forms.DecodeResult(raw, forms.OurLimits())
+	if e, ok := errors.AsType[*strictjson.Error](err); ok && e.Problem == strictjson.LoneSurrogate {
+		return a.decodeHalves(v, raw)
+	}
 	return err
 }
 
+// decodeHalves reads an answer with half of a surrogate pair in it, which a browser sends when a person's text was cut
+// inside an emoji. That is a wrong value and not a malformed frame.
+func (a *FormAnswer) decodeHalves(v strictjson.Value, raw []byte) (err error) {
+	values, _ := v.Get("values")
+	for name, value := range values.Members() {
+		if _, halves := mend(value.Raw()); halves {
+			a.Wrong = strconv.Quote(name) + ": holds half of a surrogate pair"
+			break
+		}
+	}
+	if a.Wrong == "" {
+		a.Wrong = "a field's name holds half of a surrogate pair"
+	}
+	whole, _ := mend(raw)
+	a.Result, err = forms.DecodeResult(whole, forms.OurLimits())
+	return err
+}
+
+// mend replaces each half of a surrogate pair in JSON by U+FFFD, and reports whether there was one.
+func mend(raw []byte) (whole []byte, halves bool) {
+	whole = bytes.Clone(raw)
+	for i := 0; i+1 < len(whole); i++ {
+		if whole[i] != '\\' {
+			continue
+		}
+		r := codeUnit(whole[i:])
+		switch {
+		case !utf16.IsSurrogate(r):
+			i++
+		case utf16.DecodeRune(r, codeUnit(whole[i+6:])) != utf8.RuneError:
+			i += 11
+		default:
+			copy(whole[i:], `\ufffd`)
+			halves = true
+			i += 5
+		}
+	}
+	return whole, halves
+}
+
+// codeUnit is the code unit of an escape \uXXXX at the beginning of raw, 0 for anything else.
+func codeUnit(raw []byte) rune {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return 0
+	}
+	n, _ := strconv.ParseUint(string(raw[2:6]), 16, 16)
+	return rune(n)
+}
+
 func (a *FormAnswer) encodeWire(e *encoder) error {
+	if a.Wrong != "" {
+		return strictjson.Bad("cannot be sent: %s", a.Wrong)
+	}
 	result, err := a.Result.Encode()
 	if err != nil {
 		return err
@@ -121,7 +185,7 @@ func (o *FormOutcome) decodeWire(_ *decoder, v strictjson.Value) error {
 		return strictjson.Missing("committedAt")
 	}
 	var err error
-	if o.CommittedAt, err = at.Int(); err != nil || o.CommittedAt < 0 {
+	if o.CommittedAt, err = wholeNumber(at); err != nil || o.CommittedAt < 0 {
 		return strictjson.At("committedAt", strictjson.Bad("must be a time in milliseconds"))
 	}
 	if action, ok := v.Get("action"); ok && v.Len() == 3 && string(action.Raw()) == `"accept"` {

@@ -85,7 +85,7 @@ func collision(offers []protocol.Offer) *protocol.Error {
 		for _, t := range o.Tools {
 			name := ModelName(t.ServerID, t.Name)
 			if first, ok := seen[name]; ok {
-				return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: clip(fmt.Sprintf(
+				return &protocol.Error{Code: protocol.CodeInvalidRequest, Message: Clip(fmt.Sprintf(
 					"Client Capability tools %q of %q and %q of %q have the same model name", first.Name, first.ServerID, t.Name, t.ServerID))}
 			}
 			seen[name] = t
@@ -94,15 +94,18 @@ func collision(offers []protocol.Offer) *protocol.Error {
 	return nil
 }
 
-// clip keeps a message within what an error may hold.
-func clip(s string) string {
-	n := 0
+// Clip keeps a message within what an error may hold, counted as the wire protocol counts.
+func Clip(s string) string {
+	n, cut := 0, 0
 	for i, r := range s {
+		if n < protocol.MaxErrorMessage {
+			cut = i // the mark fits here
+		}
 		if n += 1; r > 0xffff {
 			n++
 		}
-		if n >= protocol.MaxErrorMessage {
-			return s[:i] + "…"
+		if n > protocol.MaxErrorMessage {
+			return s[:cut] + "…"
 		}
 	}
 	return s

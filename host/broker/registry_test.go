@@ -167,8 +167,22 @@ func TestCollisionMessageFits(t *testing.T) {
 	if err == nil || len(err.Message) == 0 {
 		t.Fatal("no collision")
 	}
-	if n := len(clip(strings.Repeat("😀", 2000))); n > 2*protocol.MaxErrorMessage+3 {
-		t.Errorf("clipped to %d bytes", n)
+}
+
+// TestClip: an error's message holds 1024 UTF-16 units, and is cut between two characters.
+func TestClip(t *testing.T) {
+	for in, want := range map[string]string{
+		strings.Repeat("a", 1024):       strings.Repeat("a", 1024),
+		strings.Repeat("a", 1025):       strings.Repeat("a", 1023) + "…",
+		strings.Repeat("я", 1024):       strings.Repeat("я", 1024),
+		strings.Repeat("я", 1025):       strings.Repeat("я", 1023) + "…",
+		strings.Repeat("😀", 512):        strings.Repeat("😀", 512),
+		strings.Repeat("😀", 513):        strings.Repeat("😀", 511) + "…",
+		"a" + strings.Repeat("😀", 2000): "a" + strings.Repeat("😀", 511) + "…",
+	} {
+		if got := Clip(in); got != want {
+			t.Errorf("%d bytes became %d, want %d", len(in), len(got), len(want))
+		}
 	}
 }
 

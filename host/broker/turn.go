@@ -236,7 +236,7 @@ func (c *catalog) add(g *group, names map[string]toolKey) {
 	for i, t := range g.tools {
 		key, name := toolKey{t.ServerID, t.Name}, ModelName(t.ServerID, t.Name)
 		if first, ok := names[name]; ok && c.conflict == nil {
-			c.conflict = &protocol.Error{Code: protocol.CodeOperationConflict, Message: clip(fmt.Sprintf(
+			c.conflict = &protocol.Error{Code: protocol.CodeOperationConflict, Message: Clip(fmt.Sprintf(
 				"Different Client Capability contracts offer tools of one model name: %q of %q and %q of %q",
 				first.name, first.server, key.name, key.server))}
 		}
