@@ -123,6 +123,9 @@ func (v *View) lookUp(ctx context.Context, l *link, in *protocol.InteractionAnsw
 		v.settle(InteractionSettled{SessionID: in.SessionID, InteractionID: in.InteractionID, Gone: true})
 		return got, true, errorf(CodeUnknownOutcome, "the Host does not know this form any more; what became of the answer is unknown")
 	}
+	if RefusalOf(err) != "" && !passing(err) {
+		return got, false, errorf(CodeUnknownOutcome, "the Host could not say what became of the answer")
+	}
 	if err != nil {
 		return got, false, err
 	}

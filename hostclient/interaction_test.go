@@ -1,6 +1,7 @@
 package hostclient_test
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -214,6 +215,7 @@ func TestAnswerWhileTheConnectionDies(t *testing.T) {
 		root, epoch string
 		record      *protocol.Interaction // nil: not_found
 		noQuery     bool
+		refusal     protocol.ErrorCode // of the query, without a record; not_found when empty
 		again       bool
 		want        hostclient.Code
 		told        bool
@@ -225,6 +227,7 @@ func TestAnswerWhileTheConnectionDies(t *testing.T) {
 		"stored, then restarted":  {root: rootA, epoch: "epoch-2", record: answered("i1", "a"), told: true},
 		"pending after a restart": {root: rootA, epoch: "epoch-2", record: ptr(form("i1")), want: hostclient.CodeNotDelivered},
 		"another Host":            {root: rootB, epoch: "epoch-1", noQuery: true, want: hostclient.CodeUnknownOutcome},
+		"unreadable":              {root: rootA, epoch: "epoch-1", refusal: protocol.CodePersistenceFailed, want: hostclient.CodeUnknownOutcome},
 		"removed":                 {root: rootA, epoch: "epoch-1", want: hostclient.CodeUnknownOutcome, told: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +249,7 @@ func TestAnswerWhileTheConnectionDies(t *testing.T) {
 							NextSequence: 1, Snapshot: snapshot("s1", form("i1")), ActiveAssistantStreams: []protocol.AssistantStream{}})
 					case *protocol.InteractionQueryInput:
 						if c.record == nil {
-							p.refuse(r.RequestID, r.Operation, protocol.CodeNotFound)
+							p.refuse(r.RequestID, r.Operation, cmp.Or(c.refusal, protocol.CodeNotFound))
 							continue
 						}
 						p.answer(r.RequestID, r.Operation, c.record)
@@ -262,12 +265,31 @@ func TestAnswerWhileTheConnectionDies(t *testing.T) {
 				if c.told {
 					await[hostclient.InteractionSettled](t, v, nil)
 				}
+				if !c.told {
+					untold(t, v)
+				}
 				if sent != count(c.again) {
 					t.Errorf("sent again %d times", sent)
 				}
 				p.silent()
 			})
 		})
+	}
+}
+
+// untold holds that nothing is told of how a form ended.
+func untold(t *testing.T, v *hostclient.View) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	for {
+		e, err := v.Next(ctx)
+		if err != nil {
+			return
+		}
+		if e, ok := e.(hostclient.InteractionSettled); ok {
+			t.Errorf("told: %+v", e)
+		}
 	}
 }
 
