@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -256,8 +257,10 @@ func (s *session) loadInteraction(id string) (*protocol.Interaction, error) {
 			return nil
 		}
 		var err error
-		in, err = protocol.DecodeInteraction(data)
-		return err
+		if in, err = protocol.DecodeInteraction(data); err != nil {
+			return fmt.Errorf("the store holds a record that cannot be read in %s", bucketInteractions) // why may name what a person wrote
+		}
+		return nil
 	})
 	return in, err
 }
@@ -278,7 +281,7 @@ func (h *Host) interactionQuery(c *conn, in *protocol.InteractionQueryInput) (pr
 	defer s.mu.Unlock()
 	found, err := s.findInteraction(in.InteractionID, c.dialect)
 	if err != nil {
-		return nil, err
+		return nil, h.unreadable("interaction.query", err)
 	}
 	if found == nil {
 		return nil, errNoInteraction

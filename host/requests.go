@@ -20,13 +20,16 @@ var errMalformed = errors.New("malformed input")
 
 // persistence logs a failed write and makes the answer to it.
 func (h *Host) persistence(action string, err error) error {
-	h.log.Error("store", "action", action, "error", err.Error())
+	h.log.Error("store", "action", action, "path", h.store.path, "error", err.Error())
 	return refusal(protocol.CodePersistenceFailed, "The Host could not store the change")
 }
 
-// unreadable is persistence for what is read.
+// unreadable is persistence for what is read. A refusal stays what it is.
 func (h *Host) unreadable(action string, err error) error {
-	h.log.Error("store", "action", action, "error", err.Error())
+	if _, ok := errors.AsType[*protocol.Error](err); ok {
+		return err
+	}
+	h.log.Error("store", "action", action, "path", h.store.path, "error", err.Error())
 	return refusal(protocol.CodePersistenceFailed, "The Host could not read what it has stored")
 }
 

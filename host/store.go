@@ -61,7 +61,11 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 		return nil, nil, fmt.Errorf("create the store folder: %w", err)
 	}
 	path := filepath.Join(dir, StoreFile)
+	emptied := isEmptyFile(path)
 	db, err := openDatabase(path)
+	if err == nil && emptied {
+		aside = noteEmptied(path)
+	}
 	if err != nil && !errors.Is(err, ErrStoreInUse) && isDamaged(err) {
 		if aside, err = setAside(path, err); err != nil {
 			return nil, nil, err
@@ -76,9 +80,28 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 	return s, aside, nil
 }
 
+func isEmptyFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
+}
+
+// noteEmptied tells of a store whose file was there without a byte: it was torn, or a Host ended while it made it. There
+// is nothing in it to keep, so its name is kept alone; the file itself is not moved, since another Host may be making it.
+func noteEmptied(path string) *SetAside {
+	moved := damagedName(path)
+	if f, err := os.OpenFile(moved, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		f.Close()
+	}
+	return &SetAside{Path: path, MovedTo: moved, Reason: "the file was empty"}
+}
+
+func damagedName(path string) string {
+	return fmt.Sprintf("%s.damaged-%s", path, time.Now().UTC().Format("20060102T150405.000000000"))
+}
+
 // setAside keeps a damaged store under another name.
 func setAside(path string, reason error) (*SetAside, error) {
-	moved := fmt.Sprintf("%s.damaged-%s", path, time.Now().UTC().Format("20060102T150405.000000000"))
+	moved := damagedName(path)
 	if err := os.Rename(path, moved); err != nil {
 		return nil, fmt.Errorf("the store %s is damaged (%v) and cannot be set aside: %w", path, reason, err)
 	}

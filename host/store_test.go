@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -77,6 +78,7 @@ func TestDamagedStore(t *testing.T) {
 		"torn_tail":   whole[:used-page],
 		"torn_half":   whole[:len(whole)/2],
 		"torn_header": whole[:100],
+		"torn_empty":  {},
 		"garbage":     bytes.Repeat([]byte("not a database "), 4000),
 		"zeros":       make([]byte, len(whole)),
 	}
@@ -219,6 +221,77 @@ func TestDamagedRecords(t *testing.T) {
 			}
 			r.connect(access.RoleClient, 81, "x").newSession("ask")
 		})
+	}
+}
+
+// TestUnreadableRecords: a record whose bytes have changed inside a whole page is told as what it is, with the store's path
+// and the bucket in the log: not as something that is not there, and not as it stands.
+func TestUnreadableRecords(t *testing.T) {
+	s := newScene(t, nil)
+	form := s.begin().form("f")
+	s.reply(form, accepting("vermilion"))
+	s.provider.tell("result", s.call, frame{"result": frame{"content": []frame{}}})
+	s.view.terminal(s.turn)
+	before := s.rows()
+	key := sessionKey(s.session, form.text("interactionId"))
+	harm := func(bucket, key []byte) {
+		t.Helper()
+		err := s.h.store.write(func(tx *bolt.Tx) error {
+			data := bytes.Clone(tx.Bucket(bucket).Get(key))
+			data[0] ^= 1
+			return tx.Bucket(bucket).Put(key, data)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := []int{1, len(before) - 1} // the newest comes in pieces
+	harm(bucketInteractions, key)
+	for _, i := range gone {
+		harm(bucketRows, rowKey(s.session, int64(i)))
+	}
+	harm(bucketTurns, sessionKey(s.session, s.turn))
+	dir := s.opt.Dir
+	reason := func(p *peer, op string, input frame) {
+		t.Helper()
+		if code, message := p.refused(op, input); code != "persistence_failed" || !strings.Contains(message, "read") {
+			t.Errorf("%s: %s %q", op, code, message)
+		}
+	}
+	query := frame{"sessionId": s.session, "interactionId": form.text("interactionId")}
+	answer := frame{"sessionId": s.session, "interactionId": form.text("interactionId"), "answer": accepting("vermilion")}
+	reason(s.view, "interaction.query", query)
+	reason(s.view, "interaction.answer", answer)
+	after := s.rows()
+	for i, row := range after {
+		note := row.Type == protocol.RowSystemNote && row.Kind == noteUnreadable
+		if note != slices.Contains(gone, i) || !note && !bytes.Equal(row.Raw, before[i].Raw) {
+			t.Errorf("row %d is %s", i, row.Raw)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d rows, there were %d", len(after), len(before))
+	}
+	log := s.log.String()
+	s.stop()
+
+	// Now the newest Turn is on disk alone, and with it the session cannot be read.
+	r := newRig(t, func(o *Options) { o.Dir = dir })
+	view := r.connect(access.RoleClient, 81, "terminal")
+	reason(view, "turn.query", frame{"sessionId": s.session, "turnId": s.turn})
+	reason(view, "interaction.query", query)
+	reason(view, "interaction.answer", answer)
+	if code, _ := view.refused("interaction.query", frame{"sessionId": "nowhere", "interactionId": "i"}); code != "not_found" {
+		t.Errorf("no such session: %s", code)
+	}
+	log += r.log.String()
+	for _, word := range []string{filepath.Join(dir, StoreFile), "cannot be read in interactions", "cannot be read in rows", "cannot be read in turns"} {
+		if !strings.Contains(log, word) {
+			t.Errorf("the log does not name %q", word)
+		}
+	}
+	if strings.Contains(log, "colour") || strings.Contains(log, "vermilion") {
+		t.Errorf("the log holds an answer:\n%s", log)
 	}
 }
 

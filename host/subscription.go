@@ -72,7 +72,7 @@ func (s *session) openTranscript(sub *subscription, maxBytes int) (*protocol.Sub
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.host.unreadable("subscription.open", err)
 	}
 	return out, nil
 }

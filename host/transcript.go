@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -97,6 +98,7 @@ const (
 	originProvider = "provider"
 	visible        = "visible"
 	noteAbort      = "abort"
+	noteUnreadable = "row_unreadable"
 )
 
 // appendRows writes rows after the next sequences of rec and counts them in it.
@@ -110,6 +112,20 @@ func appendRows(tx *bolt.Tx, sessionID string, from int64, rows []row) error {
 	return nil
 }
 
+// isRow reports whether stored bytes are a row. A page of the store may be whole while what it holds is not.
+func isRow(data []byte) bool {
+	var head rowHead
+	return json.Unmarshal(data, &head) == nil && head.Type != "" && head.ID != ""
+}
+
+// unreadableRow stands in for a row that is none, so that a client learns of the gap and can show the rest.
+func (s *session) unreadableRow(sequence int64) row {
+	return newRow(noteRow{
+		rowHead: rowHead{Type: protocol.RowSystemNote, ID: fmt.Sprintf("unreadable-%d", sequence), TS: s.view.Load().rec.CreatedAt},
+		Kind:    noteUnreadable,
+	})
+}
+
 // pageCursor is where the next page starts: a row, and the byte before which (older) or
 // from which (newer) it is still owed. It is good for one subscription.
 type pageCursor struct {
@@ -119,6 +135,7 @@ type pageCursor struct {
 	Through      int64  `json:"throughSequence"`
 	Position     int64  `json:"position"`
 	ByteOffset   int64  `json:"byteOffset"`
+	Unreadable   bool   `json:"unreadable,omitempty"` // what is owed is of a note in the row's place
 }
 
 const cursorRows = "rows"
@@ -148,7 +165,7 @@ func (h *Host) transcriptPage(c *conn, in *protocol.TranscriptPageInput) (protoc
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, h.unreadable("session.transcript.page", err)
 	}
 	return &page, nil
 }
@@ -210,8 +227,15 @@ func (s *session) cut(tx *bolt.Tx, page *protocol.TranscriptPage, at pageCursor,
 			return &at, nil
 		}
 		data := rows.Get(rowKey(s.id, at.Position))
+		if at.ByteOffset < 0 && !isRow(data) {
+			at.Unreadable = true
+			s.host.unreadable("transcript", fmt.Errorf("row %d of session %s cannot be read in %s", at.Position, s.id, bucketRows))
+		}
+		if at.Unreadable {
+			data = s.unreadableRow(at.Position)
+		}
 		total := int64(len(data))
-		if data == nil || at.ByteOffset > total {
+		if at.ByteOffset > total {
 			return nil, errBadCursor
 		}
 		from, to := int64(0), total // what is still owed of this row
@@ -239,9 +263,9 @@ func (s *session) cut(tx *bolt.Tx, page *protocol.TranscriptPage, at pageCursor,
 		case rest:
 			at.ByteOffset = to
 		case older:
-			at.Position, at.ByteOffset = at.Position-1, -1
+			at.Position, at.ByteOffset, at.Unreadable = at.Position-1, -1, false
 		default:
-			at.Position, at.ByteOffset = at.Position+1, -1
+			at.Position, at.ByteOffset, at.Unreadable = at.Position+1, -1, false
 		}
 	}
 	return nil, nil

@@ -136,7 +136,7 @@ func (h *Host) lockTurn(sessionID, turnID string) (*session, *turnRecord, error)
 	}
 	s.mu.Unlock()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, h.unreadable("turn", err)
 	}
 	return nil, nil, refusal(protocol.CodeNotFound, "Turn was not admitted")
 }

@@ -74,7 +74,7 @@ func (h *Host) turnStart(c *conn, in *protocol.TurnStartInput) (protocol.Result,
 	defer s.mu.Unlock()
 	rec, err := s.findTurn(in.TurnID)
 	if err != nil {
-		return nil, h.persistence("turn.start", err)
+		return nil, h.unreadable("turn.start", err)
 	}
 	if rec != nil {
 		if rec.Content != contentDigest(in.Content) {
