@@ -272,3 +272,20 @@ func TestProgress(t *testing.T) {
 		})
 	}
 }
+
+// TestHeldFrames: what is held while an answer is being stored is bounded, and holds a whole result in chunks.
+func TestHeldFrames(t *testing.T) {
+	r := running(t, Committing)
+	r.frame("P", &protocol.CapabilityResultStart{InvocationID: "i", ByteLength: protocol.MaxResultBytes, ChunkCount: protocol.MaxResultBytes/protocol.ChunkBytes + 1})
+	for n := 1; n < maxHeld; n++ {
+		r.frame("P", &protocol.CapabilityProgress{InvocationID: "i", Current: 1, Total: 2})
+	}
+	if len(r.aborted) != 0 || len(r.progress) != 0 {
+		t.Fatalf("aborted %v, %d steps shown", r.aborted, len(r.progress))
+	}
+	r.frame("P", &protocol.CapabilityProgress{InvocationID: "i", Current: 1, Total: 2})
+	if r.aborted["P"] == "" {
+		t.Error("not aborted")
+	}
+	r.want("abort@P close:provider_disconnected settle:lost")
+}
