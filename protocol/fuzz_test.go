@@ -36,7 +36,7 @@ func fuzz(t *testing.T, data []byte, forms bool, decode func([]byte, Dialect) (F
 	if _, ok := frame.(*UnknownFrame); ok {
 		return
 	}
-	if r, ok := frame.(*Response); ok && r.Error != nil && !r.Error.Code.Known() {
+	if r, ok := frame.(*Response); ok && r.Error != nil && (!r.Error.Code.Known() || len(r.Error.Message) > MaxErrorMessage) {
 		return // shown, but never sent by us
 	}
 	out, err := Encode(frame, d)
