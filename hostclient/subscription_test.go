@@ -289,7 +289,12 @@ func TestWhoeverDoesNotTakeEvents(t *testing.T) {
 		if e := await[hostclient.InteractionPending](t, v, nil); e.Interaction.InteractionID != "i1" {
 			t.Errorf("%+v", e)
 		}
-		go p.reopens("sub-1", "sub-2", snapshot("s1", form("i1")))
+		reopened := make(chan struct{})
+		go func() {
+			defer close(reopened)
+			p.reopens("sub-1", "sub-2", snapshot("s1", form("i1")))
+		}()
+		defer func() { <-reopened }() // it may still wait for the close when the session is open
 		await[hostclient.SessionOpened](t, v, nil)
 		if e := await[hostclient.InteractionPending](t, v, nil); !e.Again {
 			t.Errorf("%+v", e)
