@@ -307,13 +307,13 @@ func FuzzLines(f *testing.F) {
 		if errs := deployForm().Check(r); errs != nil {
 			t.Errorf("a wrong answer: %v", errs)
 		}
-		said := "yes"
+		said := []string{"yes", "y"}
 		if r.Action == forms.ActionAccept {
-			said = "submit"
+			said = []string{"submit"}
 		}
 		lines := strings.Split(in, "\n")
 		whole := lines[:len(lines)-1] // the last has no end
-		if !slices.ContainsFunc(whole, func(l string) bool { return strings.TrimPrefix(strings.ToLower(strings.TrimSpace(l)), ".") == said }) {
+		if !slices.ContainsFunc(whole, func(l string) bool { return slices.Contains(said, strings.TrimPrefix(strings.ToLower(strings.TrimSpace(l)), ".")) }) {
 			t.Errorf("%s without the word", r.Action)
 		}
 	})
