@@ -313,7 +313,9 @@ func FuzzLines(f *testing.F) {
 		}
 		lines := strings.Split(in, "\n")
 		whole := lines[:len(lines)-1] // the last has no end
-		if !slices.ContainsFunc(whole, func(l string) bool { return slices.Contains(said, strings.TrimPrefix(strings.ToLower(strings.TrimSpace(l)), ".")) }) {
+		if !slices.ContainsFunc(whole, func(l string) bool {
+			return slices.Contains(said, strings.TrimPrefix(strings.ToLower(strings.TrimSpace(l)), "."))
+		}) {
 			t.Errorf("%s without the word", r.Action)
 		}
 	})
