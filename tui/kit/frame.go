@@ -29,16 +29,5 @@ const More = "\uf500"
 // Drawn is a frame as the terminal gets it, with the mark of a cut that the theme has. Nothing else is changed: with
 // → as > a review would show another value than is sent, and two options might look alike.
 func Drawn(frame string, th *theme.Theme) string {
-	at := strings.Index(frame, More)
-	if at < 0 {
-		return frame
-	}
-	var b strings.Builder
-	for ; at >= 0; at = strings.Index(frame, More) {
-		b.WriteString(frame[:at])
-		b.WriteString(th.Glyphs.More)
-		frame = frame[at+len(More):]
-	}
-	b.WriteString(frame)
-	return b.String()
+	return strings.ReplaceAll(frame, More, th.Glyphs.More)
 }
