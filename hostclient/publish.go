@@ -130,16 +130,24 @@ func (p *Provider) publish(ctx context.Context, l *link) {
 			p.mu.Unlock()
 			return
 		}
-		if err != nil {
-			delete(p.registrations, registration)
-			p.failed, p.err = version, err
-			p.events.push(PublishFailed{err})
-		} else {
-			p.done, p.current = version, registration
-			p.events.push(Published{RegistrationID: registration, Offers: len(offers)})
-		}
+		p.told(version, registration, offers, err)
 		p.tellPublication()
 		p.mu.Unlock()
+	}
+}
+
+// told is the end of one change: the Host holds it, or refused it. p.mu is held.
+func (p *Provider) told(version int, registration string, offers []Offer, err error) {
+	if err != nil {
+		delete(p.registrations, registration)
+		p.failed, p.err = version, err
+		p.events.push(PublishFailed{err})
+		return
+	}
+	p.done, p.current = version, registration
+	p.events.push(Published{RegistrationID: registration, Offers: len(offers)})
+	if _, held := p.registrations[registration]; registration != "" && !held {
+		p.superseded() // its release was read before this goroutine had the reply that came first
 	}
 }
 
@@ -165,12 +173,16 @@ func tellOffers(ctx context.Context, l *link, registration string, offers []Offe
 }
 
 // released drops a registration that no Turn uses any more: one that was replaced or taken back. When it is the present
-// one, and no change of ours is under way, another connection of this identity has superseded ours. p.mu is held.
+// one, and no change of ours is under way, another connection of this identity has superseded ours. What says that is the
+// versions, not p.running: a publisher that has told of its success is still on its way out. p.mu is held.
 func (p *Provider) released(registration string) {
 	delete(p.registrations, registration)
-	if registration != p.current || p.running {
-		return
+	if registration == p.current && p.settled() {
+		p.superseded()
 	}
+}
+
+func (p *Provider) superseded() {
 	p.current = ""
 	p.events.push(PublishFailed{errorf(CodeSuperseded, "another connection of this client has published its tools in place of these")})
 }

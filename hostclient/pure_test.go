@@ -1,6 +1,7 @@
 package hostclient
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -166,5 +167,67 @@ func TestFitMessage(t *testing.T) {
 		if _, err := protocol.Encode(&protocol.CapabilityFailed{InvocationID: "i", Message: got}, protocol.Dialect39); err != nil {
 			t.Errorf("%.20q…: %v", in, err)
 		}
+	}
+}
+
+// TestReleaseRacesItsPublisher: a release of the present registration tells that it was superseded, whether the goroutine
+// that published it is on its way out, has not had its reply yet, or is gone; while a change of ours is under way it is
+// that change's own.
+func TestReleaseRacesItsPublisher(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(p *Provider)
+		want bool
+	}{
+		"gone": {func(p *Provider) {
+			p.told(1, "reg-1", nil, nil)
+			p.running = false
+			p.released("reg-1")
+		}, true},
+		"on its way out": {func(p *Provider) {
+			p.told(1, "reg-1", nil, nil)
+			p.released("reg-1")
+		}, true},
+		"before it has the reply": {func(p *Provider) {
+			p.released("reg-1")
+			p.told(1, "reg-1", nil, nil)
+		}, true},
+		"a change is under way": {func(p *Provider) {
+			p.told(1, "reg-1", nil, nil)
+			p.version = 2
+			p.registrations["reg-2"] = nil
+			p.released("reg-1")
+			p.told(2, "reg-2", nil, nil)
+		}, false},
+		"taken back": {func(p *Provider) {
+			p.told(1, "reg-1", nil, nil)
+			p.version = 2
+			p.told(2, "", nil, nil)
+			p.released("reg-1")
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &Provider{events: newQueue()}
+			p.linkUp()
+			p.version, p.running, p.registrations["reg-1"] = 1, true, nil
+			c.do(p)
+			got := false
+			for {
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				e, err := p.events.next(ctx, func([]string) {})
+				if err != nil {
+					break
+				}
+				if f, ok := e.(PublishFailed); ok {
+					got = got || CodeOf(f.Err) == CodeSuperseded
+				}
+			}
+			if got != c.want {
+				t.Errorf("told as superseded: %v", got)
+			}
+			if got && p.current != "" {
+				t.Errorf("still holds %s", p.current)
+			}
+		})
 	}
 }
