@@ -139,13 +139,16 @@ func (k *keeper) once(ctx context.Context, attempt int) (readyFor time.Duration,
 	}
 	linkCtx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	stop := context.AfterFunc(ctx, func() {
-		closing := errorf(CodeClosed, "the connection was closed")
-		closing.close = 1000
-		l.end(closing)
-	})
-	defer stop()
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-ctx.Done():
+			closing := errorf(CodeClosed, "the connection was closed")
+			closing.close = 1000
+			l.end(closing)
+		case <-l.ended:
+		}
+	})
 	var since time.Time
 	wg.Go(func() {
 		if k.awaitReady(linkCtx, l, attempt) {
