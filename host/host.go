@@ -130,6 +130,8 @@ type Host struct {
 	gate      gate
 	aside     *SetAside
 
+	keptValues map[string]bool // keys of kept answers that cannot be read, once told; retention's own
+
 	background context.Context
 	stopAll    context.CancelFunc
 	wg         sync.WaitGroup // watchers, Turns, effect runners
@@ -182,7 +184,7 @@ func Open(opt Options) (*Host, error) {
 }
 
 func newHost(opt Options, st *store) *Host {
-	h := &Host{opt: opt, log: opt.Logger, store: st, epoch: opt.NewID(), conns: map[string]*conn{}}
+	h := &Host{opt: opt, log: opt.Logger, store: st, epoch: opt.NewID(), conns: map[string]*conn{}, keptValues: map[string]bool{}}
 	rand.Read(h.cursorKey[:])
 	h.catalog.sessions = map[string]*session{}
 	h.gate.init()

@@ -1,9 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
@@ -45,19 +45,22 @@ func (r *interactionRecord) committedAt() int64 {
 	return r.Outcome.CommittedAt
 }
 
-func eachInteraction(tx *bolt.Tx, sessionID string, fn func(*interactionRecord) error) error {
+// eachInteraction reads what housekeeping needs of a session's Interactions. It returns the keys of those that it cannot
+// read.
+func eachInteraction(tx *bolt.Tx, sessionID string, fn func(*interactionRecord) error) (unreadable [][]byte, err error) {
 	prefix := sessionKey(sessionID, "")
 	c := tx.Bucket(bucketInteractions).Cursor()
 	for k, v := c.Seek(prefix); hasPrefix(k, prefix); k, v = c.Next() {
 		rec := new(interactionRecord)
-		if err := json.Unmarshal(v, rec); err != nil {
-			return err
+		if json.Unmarshal(v, rec) != nil || rec.InteractionID != string(k[len(prefix):]) {
+			unreadable = append(unreadable, bytes.Clone(k))
+			continue
 		}
 		if err := fn(rec); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return unreadable, nil
 }
 
 // Sentences of forms that are not published, with the code that surfaces show.
@@ -258,7 +261,7 @@ func (s *session) loadInteraction(id string) (*protocol.Interaction, error) {
 		}
 		var err error
 		if in, err = protocol.DecodeInteraction(data); err != nil {
-			return fmt.Errorf("the store holds a record that cannot be read in %s", bucketInteractions) // why may name what a person wrote
+			return errUnreadable(bucketInteractions) // why may name what a person wrote
 		}
 		return nil
 	})

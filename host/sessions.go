@@ -1,7 +1,9 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -222,9 +224,9 @@ func (h *Host) sessionMetadataUpdate(c *conn, in *protocol.SessionMetadataUpdate
 
 // sessionRemove deletes a session with all that belongs to it, in one transaction.
 func (h *Host) sessionRemove(c *conn, in *protocol.SessionRemoveInput) (protocol.Result, error) {
-	s, err := h.lockSession(in.SessionID)
-	if err != nil {
-		return nil, err
+	s := h.lockRecord(in.SessionID)
+	if s == nil {
+		return nil, errNoSession
 	}
 	defer s.mu.Unlock()
 	if s.turn != nil && !s.turn.rec.Status.Terminal() {
@@ -233,8 +235,16 @@ func (h *Host) sessionRemove(c *conn, in *protocol.SessionRemoveInput) (protocol
 	if s.rec.Revision != in.ExpectedRevision {
 		return &protocol.SessionRemoveResult{Kind: protocol.KindRevisionConflict, ExpectedRevision: in.ExpectedRevision, ActualRevision: s.rec.Revision}, nil
 	}
-	if err := h.store.write(func(tx *bolt.Tx) error { return deleteSession(tx, s.id) }); err != nil {
+	var unreadable [][]byte
+	err := h.store.write(func(tx *bolt.Tx) (err error) {
+		unreadable, err = deleteSession(tx, s.id)
+		return err
+	})
+	if err != nil {
 		return nil, h.persistence("session.remove", err)
+	}
+	for _, key := range unreadable {
+		h.unreadable("session.remove", fmt.Errorf("%w, which is gone with its session %s: %s", errUnreadable(bucketInteractions), s.id, key[len(s.id)+1:]))
 	}
 	s.removed = true
 	h.catalog.remove(s.id)
@@ -249,49 +259,85 @@ func (h *Host) sessionRemove(c *conn, in *protocol.SessionRemoveInput) (protocol
 	return &protocol.SessionRemoveResult{Kind: protocol.KindRemoved, SessionID: s.id}, nil
 }
 
-func deleteSession(tx *bolt.Tx, id string) error {
+// deleteSession deletes a session's records. It returns the keys of the Interactions that it could not read, which go
+// like the others.
+func deleteSession(tx *bolt.Tx, id string) (unreadable [][]byte, err error) {
 	prefix := sessionKey(id, "")
 	// The index of kept answers is keyed by time, so it is cleared through the records.
-	err := eachInteraction(tx, id, func(rec *interactionRecord) error {
+	unreadable, err = eachInteraction(tx, id, func(rec *interactionRecord) error {
 		return tx.Bucket(bucketSettled).Delete(settledKey(rec.committedAt(), id, rec.InteractionID))
 	})
+	if err == nil && len(unreadable) > 0 {
+		err = deleteSettled(tx, prefix)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, b := range [][]byte{bucketTurns, bucketRows, bucketInteractions, bucketPending} {
 		if err := deletePrefix(tx, b, prefix); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := tx.Bucket(bucketOpen).Delete([]byte(id)); err != nil {
-		return err
+		return nil, err
 	}
 	if err := tx.Bucket(bucketSessions).Delete([]byte(id)); err != nil {
-		return err
+		return nil, err
 	}
-	return markScrub(tx)
+	return unreadable, markScrub(tx)
 }
 
-// lockSession finds a session and returns it locked.
-func (h *Host) lockSession(id string) (*session, error) {
-	if s := h.catalog.find(id); s != nil {
-		s.mu.Lock()
-		if s.removed {
-			s.mu.Unlock()
-		} else if err := s.loadTurn(); err != nil {
-			s.mu.Unlock()
-			return nil, h.unreadable("load turn", err)
-		} else {
-			return s, nil
+// deleteSettled clears a session out of the index of kept answers by reading all of it.
+func deleteSettled(tx *bolt.Tx, session []byte) error {
+	var keys [][]byte
+	c := tx.Bucket(bucketSettled).Cursor()
+	for k, _ := c.First(); k != nil; k, _ = c.Next() {
+		if len(k) > timeBytes && hasPrefix(k[timeBytes:], session) {
+			keys = append(keys, bytes.Clone(k))
 		}
 	}
-	return nil, refusal(protocol.CodeNotFound, "Session does not exist")
+	for _, k := range keys {
+		if err := tx.Bucket(bucketSettled).Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errNoSession = refusal(protocol.CodeNotFound, "Session does not exist")
+
+// lockRecord finds a session and returns it locked, with its newest Turn if that is known already; nil when there is
+// none.
+func (h *Host) lockRecord(id string) *session {
+	s := h.catalog.find(id)
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	if s.removed {
+		s.mu.Unlock()
+		return nil
+	}
+	return s
+}
+
+// lockSession finds a session and returns it locked, with its newest Turn.
+func (h *Host) lockSession(id string) (*session, error) {
+	s := h.lockRecord(id)
+	if s == nil {
+		return nil, errNoSession
+	}
+	if err := s.loadTurn(); err != nil {
+		s.mu.Unlock()
+		return nil, h.unreadable("load turn", err)
+	}
+	return s, nil
 }
 
 func (h *Host) executionBoundary(sessionID string) (json.RawMessage, error) {
 	s := h.catalog.find(sessionID)
 	if s == nil {
-		return nil, refusal(protocol.CodeNotFound, "Session does not exist")
+		return nil, errNoSession
 	}
 	switch s.view.Load().rec.PermissionMode {
 	case protocol.PermissionBypass:

@@ -87,6 +87,11 @@ func putJSON(tx *bolt.Tx, bucket, key []byte, v any) error {
 	return tx.Bucket(bucket).Put(key, data)
 }
 
+// errUnreadable is a damaged record in a page that is whole.
+func errUnreadable(bucket []byte) error {
+	return fmt.Errorf("the store holds a record that cannot be read in %s", bucket)
+}
+
 // getJSON reports false when there is no such key. The error means a damaged record.
 func getJSON(tx *bolt.Tx, bucket, key []byte, v any) (bool, error) {
 	data := tx.Bucket(bucket).Get(key)
@@ -94,7 +99,7 @@ func getJSON(tx *bolt.Tx, bucket, key []byte, v any) (bool, error) {
 		return false, nil
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return false, fmt.Errorf("the store holds a record that cannot be read in %s: %w", bucket, err)
+		return false, fmt.Errorf("%w: %w", errUnreadable(bucket), err)
 	}
 	return true, nil
 }

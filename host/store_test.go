@@ -236,14 +236,7 @@ func TestUnreadableRecords(t *testing.T) {
 	key := sessionKey(s.session, form.text("interactionId"))
 	harm := func(bucket, key []byte) {
 		t.Helper()
-		err := s.h.store.write(func(tx *bolt.Tx) error {
-			data := bytes.Clone(tx.Bucket(bucket).Get(key))
-			data[0] ^= 1
-			return tx.Bucket(bucket).Put(key, data)
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		changeByte(t, s.h.store, bucket, key)
 	}
 	gone := []int{1, len(before) - 1} // the newest comes in pieces
 	harm(bucketInteractions, key)
@@ -487,3 +480,104 @@ func TestManySessions(t *testing.T) {
 }
 
 func first2(list []*session, rev int64) ([]*session, int64, int) { return list, rev, 0 }
+
+// changeByte damages one record of a store inside a whole page.
+func changeByte(t *testing.T, st *store, bucket, key []byte) {
+	t.Helper()
+	err := st.write(func(tx *bolt.Tx) error {
+		data := bytes.Clone(tx.Bucket(bucket).Get(key))
+		data[0] ^= 1
+		return tx.Bucket(bucket).Put(key, data)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answered is a session with one Turn whose form was answered; it returns the form's id.
+func (s *scene) answered(value string) (session, interaction string) {
+	s.t.Helper()
+	form := s.begin().form("f")
+	s.reply(form, accepting(value))
+	s.provider.tell("result", s.call, frame{"result": frame{"content": []frame{}}})
+	s.view.terminal(s.turn)
+	return s.session, form.text("interactionId")
+}
+
+// TestRetentionPassesWhatIsDamaged: a form that cannot be read is named, once a start, and the values of all others are
+// dropped as if it were not there.
+func TestRetentionPassesWhatIsDamaged(t *testing.T) {
+	s := newScene(t, nil)
+	session, bad := s.answered("vermilion")
+	_, good := s.answered("red")
+	changeByte(t, s.h.store, bucketInteractions, sessionKey(session, bad))
+	err := s.h.store.write(func(tx *bolt.Tx) error { // keys that no Host has written, and one of a record that is gone
+		b := tx.Bucket(bucketSettled)
+		return errors.Join(b.Put([]byte("\x00"), nil), b.Put(make([]byte, 8), nil), b.Put(settledKey(1, session, "gone"), nil))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dropped := func(want int) {
+		t.Helper()
+		if n, err := s.h.forgetValues(time.Now()); n != want || err != nil {
+			t.Errorf("%d dropped, %v; want %d", n, err, want)
+		}
+	}
+	dropped(2)
+	dropped(0)
+	in := s.view.ok("interaction.query", frame{"sessionId": session, "interactionId": good})
+	if in.at("outcome.values") != nil {
+		t.Errorf("kept: %v", in)
+	}
+	s.answered("blue")
+	dropped(1)
+	if n := strings.Count(s.log.String(), `"values kept"`); n != 1 || !strings.Contains(s.log.String(), bad) {
+		t.Errorf("told %d times\n%s", n, s.log)
+	}
+	s.stop()
+	s.start()
+	dropped(0)
+	if n := strings.Count(s.log.String(), `"values kept"`); n != 2 {
+		t.Errorf("told %d times after a second start", n)
+	}
+	if strings.Contains(s.log.String(), "vermilion") {
+		t.Errorf("the log holds an answer:\n%s", s.log)
+	}
+}
+
+// TestRemovalOfWhatIsDamaged: a session goes with all that it holds, readable or not, and what was damaged is named.
+func TestRemovalOfWhatIsDamaged(t *testing.T) {
+	for name, restarted := range map[string]bool{"at once": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, nil)
+			session, bad := s.answered("vermilion")
+			changeByte(t, s.h.store, bucketInteractions, sessionKey(session, bad))
+			changeByte(t, s.h.store, bucketTurns, sessionKey(session, s.turn))
+			view := s.view
+			if restarted {
+				s.stop()
+				s.start()
+				view = s.connect(access.RoleClient, 81, "x")
+			}
+			item := view.ok("session.catalog.query", frame{"kind": "get", "sessionId": session})
+			if got := view.ok("session.remove", frame{"sessionId": session, "expectedRevision": item.at("session.revision")}); got.text("kind") != "removed" {
+				t.Errorf("%v", got)
+			}
+			s.h.store.read(func(tx *bolt.Tx) error {
+				for _, b := range buckets {
+					tx.Bucket(b).ForEach(func(k, _ []byte) error {
+						if bytes.Contains(k, []byte(session)) {
+							t.Errorf("%s still holds %q", b, k)
+						}
+						return nil
+					})
+				}
+				return nil
+			})
+			if log := s.log.String(); !strings.Contains(log, bad) || !strings.Contains(log, "cannot be read in interactions") || strings.Contains(log, "vermilion") {
+				t.Errorf("the log:\n%s", log)
+			}
+		})
+	}
+}
