@@ -8,6 +8,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // act does what a part wants done.
@@ -65,7 +66,7 @@ func (m *Model) act(a action) tea.Cmd {
 	case doQuit:
 		return m.leave()
 	case doAwake:
-		return m.after(guard, awake{})
+		return m.after(kit.Pause, awake{})
 	}
 	return nil
 }
@@ -156,7 +157,7 @@ func (m *Model) send(text string) tea.Cmd {
 				"The Host " + forms.Line(m.host.Name()) + " does not run /call lines itself. It would hand this text to its agent, which reads it as it likes and may do something else.",
 				forms.Line(text),
 			},
-			yes: "send it", then: doSend{text}, no: doEdit{text}, opened: m.now(),
+			yes: "send it", then: doSend{text}, no: doEdit{text}, keys: kit.Guarded(m.now()),
 		})
 		return nil
 	}

@@ -5,15 +5,9 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
-	"askback/tui/formview"
 	"askback/tui/kit"
 	"askback/tui/theme"
 )
-
-// guard is for how long the keys must be quiet before something that opens by itself, or asks for a confirmation, takes
-// one. Each key that it ignores starts the quiet anew: with a fixed time the next letter of what somebody goes on
-// writing would decide.
-const guard = formview.Guard
 
 // A dialog is a screen over the transcript. It draws itself, takes keys and says what it wants done; doing
 // it is the model's.
@@ -85,16 +79,14 @@ type awake struct{}
 
 // confirm asks once whether something should be done. A text that does not fit is read to its end first.
 type confirm struct {
-	name   string
-	text   []string // paragraphs
-	yes    string   // what y does, in words
-	then   action
-	no     action    // what anything else does; nil closes
-	opened time.Time // or when the last key was ignored
+	name string
+	text []string // paragraphs
+	yes  string   // what y does, in words
+	then action
+	no   action // what anything else does; nil closes
+	keys kit.Guard
 	kit.Scroller
-	read    bool      // the end was on screen
-	ignored bool      // a key was, and so will the next be until they pause
-	blank   time.Time // a blank, or another key that writes, has scrolled
+	read bool // the end was on screen
 }
 
 func (c *confirm) title() string { return c.name }
@@ -104,15 +96,14 @@ func (c *confirm) key(k tea.KeyMsg, v view) action {
 	if k.Paste {
 		s = ""
 	}
-	if v.now.Sub(c.opened) < guard && s != "ctrl+c" {
-		return c.ignore(v)
+	if s != "ctrl+c" && !c.keys.Takes(v.now) {
+		return doAwake{}
 	}
-	c.ignored = false
 	switch s {
 	case "y", "Y", "ctrl+y":
 		switch {
-		case v.now.Sub(c.blank) < guard:
-			return c.ignore(v)
+		case !c.keys.Decides(v.now):
+			return doAwake{}
 		case !c.seen(v):
 			c.Scroller.Key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, v.h-1))
 			return nil
@@ -127,21 +118,16 @@ func (c *confirm) key(k tea.KeyMsg, v view) action {
 	writes := k.Type == tea.KeyRunes || k.Type == tea.KeySpace
 	switch scrolled := c.Scroller.Key(k, max(1, v.h-1)); {
 	case scrolled && writes:
-		c.blank = v.now
+		c.keys.Wrote(v.now)
 	case !scrolled && (writes || k.Paste): // somebody writes something else
-		return c.ignore(v)
+		c.keys.Ignore(v.now)
+		return doAwake{}
 	}
 	return nil
 }
 
 // show is called when what lay over the question is gone: the keys were for that.
-func (c *confirm) show(m *Model) { c.opened, c.ignored = m.now(), false }
-
-// ignore swallows a key and starts the quiet anew.
-func (c *confirm) ignore(v view) action {
-	c.opened, c.ignored = v.now, true
-	return doAwake{}
-}
+func (c *confirm) show(m *Model) { c.keys.Start(m.now()) }
 
 // seen says whether the end of the text is, or was, on screen.
 func (c *confirm) seen(v view) bool {
@@ -173,7 +159,7 @@ func (c *confirm) rows(v view) []string {
 
 func (c *confirm) hints(v view) []kit.Hint {
 	switch {
-	case c.ignored && v.now.Sub(c.opened) < guard:
+	case c.keys.Ignoring(v.now):
 		return []kit.Hint{{"pause", "keys are ignored until you do"}}
 	case !c.read:
 		return []kit.Hint{{"pgdn", "read on"}, {"n", "no"}, {"esc", "no"}}

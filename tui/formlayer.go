@@ -122,7 +122,7 @@ func (m *Model) awaken(f *formview.Model) tea.Cmd {
 	if !f.Ignoring() {
 		return nil
 	}
-	return m.after(guard, awake{})
+	return m.after(kit.Pause, awake{})
 }
 
 // dropForm takes an entry out of the queue and shows the next, if the queue is shown.

@@ -9,6 +9,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/hostview"
+	"askback/tui/kit"
 )
 
 // speed is how fast somebody types.
@@ -41,7 +42,7 @@ func TestTypingOnOverAForm(t *testing.T) {
 		if n := d.host.count("answer"); n != 0 {
 			t.Errorf("after %v: %d answers of a text", waited, n)
 		}
-		if d.tick(guard).wantNot("keys are ignored").press("s"); d.host.count("answer") != 1 {
+		if d.tick(kit.Pause).wantNot("keys are ignored").press("s"); d.host.count("answer") != 1 {
 			t.Errorf("after %v: no answer after a pause", waited)
 		}
 	}
@@ -66,7 +67,7 @@ func TestTypingOnOverAQuestion(t *testing.T) {
 		if d.quit {
 			t.Fatalf("after %v: a text left the program", waited)
 		}
-		if d.tick(guard).wantNot("keys are ignored").press("ctrl+y"); !d.quit {
+		if d.tick(kit.Pause).wantNot("keys are ignored").press("ctrl+y"); !d.quit {
 			t.Errorf("after %v: still there\n%s", waited, d.frame())
 		}
 	}

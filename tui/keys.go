@@ -6,6 +6,7 @@ import (
 
 	tea "github.com/charmbracelet/bubbletea"
 
+	"askback/tui/kit"
 	"askback/tui/tty"
 )
 
@@ -147,7 +148,7 @@ func (m *Model) quit() tea.Cmd {
 	default:
 		text = append(text, "It goes on without this program. A form that waits goes on waiting at the Host.")
 	}
-	m.push(&confirm{name: quitTitle, text: text, yes: "leave", then: doQuit{}, opened: m.now()})
+	m.push(&confirm{name: quitTitle, text: text, yes: "leave", then: doQuit{}, keys: kit.Guarded(m.now())})
 	return nil
 }
 

@@ -60,7 +60,7 @@ func restartServer(name string, v view) dialog {
 	if v.m.running() {
 		text = append(text, "Calls that run on it end, and the forms they wait for close.")
 	}
-	return &confirm{name: "restart " + forms.Line(name), text: text, yes: "restart it", then: doRestart{name}, opened: v.now}
+	return &confirm{name: "restart " + forms.Line(name), text: text, yes: "restart it", then: doRestart{name}, keys: kit.Guarded(v.now)}
 }
 
 func (p *serverpanel) rows(v view) []string {

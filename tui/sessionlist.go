@@ -113,7 +113,7 @@ func removeSession(s hostview.Session, now time.Time) dialog {
 			"Remove the session \"" + forms.Line(s.Name) + "\" from the Host, with its transcript and the answers that were given in it?",
 			"This cannot be undone.",
 		},
-		yes: "remove it", then: doRemove{s.ID}, opened: now,
+		yes: "remove it", then: doRemove{s.ID}, keys: kit.Guarded(now),
 	}
 }
 

@@ -243,6 +243,6 @@ func (m *Model) bypassDialog(s hostview.Session) {
 			allows,
 			"The tools of this program run on that Host only in bypass. The session \"" + name + "\" is in mode " + mode + ", where they are refused; everything else works.",
 		},
-		yes: "set bypass", then: doMode{s.ID, hostview.ModeBypass}, opened: m.now(),
+		yes: "set bypass", then: doMode{s.ID, hostview.ModeBypass}, keys: kit.Guarded(m.now()),
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 )
 
 func req(fields ...forms.Field) Request { return Request{Form: form("Please answer.", fields...)} }
@@ -219,7 +220,7 @@ func TestDismissAndDecline(t *testing.T) {
 				d.press(other).silent().hides(c.asks).press(c.key)
 			}
 			d.press("x", "s", "d", "space").paste("y").silent().shows(c.asks)
-			d.wait(Guard).shows("y or n").press([]string{"y", "Y", "ctrl+y"}[i])
+			d.wait(kit.Pause).shows("y or n").press([]string{"y", "Y", "ctrl+y"}[i])
 			if got := d.submitted(); got.Action != c.action || got.Values != nil {
 				t.Errorf("%s sent %v", c.key, got)
 			}
@@ -313,15 +314,15 @@ func TestGuards(t *testing.T) {
 	d := drive(t, req(ofKind(forms.KindBoolean, "b", true)), 80, 24)
 	d.m.Show()
 	d.send(keyMsg("y")).send(keyMsg("s")).silent().shows("no answer yet")
-	d = drive(t, req(text("a", true)), 80, 24).typed("x").send(keyMsg("ctrl+s")).wait(Guard - time.Millisecond).send(keyMsg("s"))
-	d.silent().wait(time.Millisecond).send(keyMsg("s")).silent().shows(ignoring).wait(Guard).hides(ignoring).send(keyMsg("s"))
+	d = drive(t, req(text("a", true)), 80, 24).typed("x").send(keyMsg("ctrl+s")).wait(kit.Pause - time.Millisecond).send(keyMsg("s"))
+	d.silent().wait(time.Millisecond).send(keyMsg("s")).silent().shows(ignoring).wait(kit.Pause).hides(ignoring).send(keyMsg("s"))
 	d.submitted()
-	d = drive(t, req(text("a", true)), 80, 24).send(keyMsg("esc")).wait(Guard - time.Millisecond).send(keyMsg("y"))
-	d.silent().wait(time.Millisecond).send(keyMsg("y")).silent().wait(Guard).send(keyMsg("y"))
+	d = drive(t, req(text("a", true)), 80, 24).send(keyMsg("esc")).wait(kit.Pause - time.Millisecond).send(keyMsg("y"))
+	d.silent().wait(time.Millisecond).send(keyMsg("y")).silent().wait(kit.Pause).send(keyMsg("y"))
 	d.submitted()
 	d = drive(t, req(text("a", true)), 80, 24)
 	d.m.Closed("the provider was lost")
-	d.send(keyMsg("enter")).silent().wait(Guard).send(keyMsg("enter"))
+	d.send(keyMsg("enter")).silent().wait(kit.Pause).send(keyMsg("enter"))
 	if len(d.acts) != 1 || d.acts[0] != (Close{"i1"}) {
 		t.Errorf("%#v", d.acts)
 	}
@@ -352,11 +353,13 @@ func deciding(t *testing.T) map[string]func() *driver {
 		"a form without fields": func() *driver { return drive(t, req(), 80, 24) },
 		"a lone boolean":        func() *driver { return drive(t, req(one), 80, 24) },
 		"one with a default":    func() *driver { return drive(t, req(defaulted(one, forms.BoolValue(true))), 80, 24) },
-		"a review":              func() *driver { return drive(t, req(text("a", false), one), 80, 24).keys("tab y ctrl+s").wait(Guard) },
-		"a long review": func() *driver {
-			return drive(t, Request{Form: manyFields(32)}, 80, 24).keys("ctrl+s").wait(Guard)
+		"a review": func() *driver {
+			return drive(t, req(text("a", false), one), 80, 24).keys("tab y ctrl+s").wait(kit.Pause)
 		},
-		"a question": func() *driver { return drive(t, req(text("a", true)), 80, 24).press("ctrl+x").wait(Guard) },
+		"a long review": func() *driver {
+			return drive(t, Request{Form: manyFields(32)}, 80, 24).keys("ctrl+s").wait(kit.Pause)
+		},
+		"a question": func() *driver { return drive(t, req(text("a", true)), 80, 24).press("ctrl+x").wait(kit.Pause) },
 	}
 }
 
@@ -366,7 +369,7 @@ func TestTypingOnDecidesNothing(t *testing.T) {
 		d := open()
 		d.m.Show()
 		d.going("meanwhile this is my yes, yes, s y s y").silent().shows(ignoring)
-		if d.wait(Guard).hides(ignoring).m.Guarded() {
+		if d.wait(kit.Pause).hides(ignoring).m.Guarded() {
 			t.Errorf("%s: deaf after a pause", name)
 		}
 	}
@@ -375,7 +378,7 @@ func TestTypingOnDecidesNothing(t *testing.T) {
 	for range 100 {
 		held.send(keyMsg("s")).wait(30 * time.Millisecond)
 	}
-	held.silent().wait(Guard).send(keyMsg("s")).submitted()
+	held.silent().wait(kit.Pause).send(keyMsg("s")).submitted()
 }
 
 // Somebody who pauses before the form opens and types on after it writes a word, whose letters decide nothing behind the
@@ -397,8 +400,8 @@ func TestWordsDecideNothing(t *testing.T) {
 // What lay over a screen on which a letter decides leaves it deaf for a moment.
 func TestGoingBackIsGuarded(t *testing.T) {
 	for _, over := range []string{"ctrl+x", "ctrl+g"} {
-		d := drive(t, req(), 80, 24).press(over).wait(Guard)
-		d.send(keyMsg("esc")).send(keyMsg("s")).silent().wait(Guard).send(keyMsg("s")).submitted()
+		d := drive(t, req(), 80, 24).press(over).wait(kit.Pause)
+		d.send(keyMsg("esc")).send(keyMsg("s")).silent().wait(kit.Pause).send(keyMsg("s")).submitted()
 	}
 }
 
@@ -415,8 +418,8 @@ func TestClosedFormKeepsWhatWasTyped(t *testing.T) {
 	d := drive(t, req(text("a", true)), 80, 24).typed("mine")
 	d.m.Closed("the provider was lost")
 	d.going("quick brown cat\nquite cc").silent().shows("A: mine", ignoring)
-	d.wait(Guard).going("\n").silent().shows("esc closes it").going("quick cat").silent()
-	d.wait(Guard).send(keyMsg("ctrl+f"))
+	d.wait(kit.Pause).going("\n").silent().shows("esc closes it").going("quick cat").silent()
+	d.wait(kit.Pause).send(keyMsg("ctrl+f"))
 	if d.shows("A: mine", "ctrl+f"); len(d.acts) != 1 || d.acts[0] != (Leave{"i1"}) {
 		t.Errorf("%#v", d.acts)
 	}
@@ -432,7 +435,7 @@ func TestOpensDeaf(t *testing.T) {
 	if a := m.Update(keyMsg("s")); a != nil {
 		t.Fatalf("%#v", a)
 	}
-	now = now.Add(Guard)
+	now = now.Add(kit.Pause)
 	if a := m.Update(keyMsg("s")); a == nil {
 		t.Fatal("deaf for ever")
 	}
@@ -453,7 +456,7 @@ func TestReviewIsSeenToTheEnd(t *testing.T) {
 		t.Errorf("sent after %d presses of s:\n%s", presses, d.view())
 	}
 	d.submitted()
-	held := drive(t, Request{Form: f}, 40, 12).press("ctrl+s").wait(Guard)
+	held := drive(t, Request{Form: f}, 40, 12).press("ctrl+s").wait(kit.Pause)
 	for range 20 { // a key that is held down
 		held.send(keyMsg("s")).wait(30 * time.Millisecond)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/muesli/termenv"
 
 	"askback/forms"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -45,7 +46,7 @@ func driveWith(t testing.TB, req Request, w, h int, th *theme.Theme) *driver {
 	}
 	d.m = New(req, Options{Theme: th, Now: func() time.Time { return d.now }})
 	d.m.Resize(w, h)
-	return d.wait(Guard)
+	return d.wait(kit.Pause)
 }
 
 func (d *driver) wait(by time.Duration) *driver {
@@ -92,7 +93,7 @@ func keyMsg(name string) tea.KeyMsg {
 func (d *driver) press(keys ...string) *driver {
 	for _, k := range keys {
 		if d.m.Guarded() {
-			d.wait(Guard)
+			d.wait(kit.Pause)
 		}
 		d.send(keyMsg(k))
 		d.wait(50 * time.Millisecond)

@@ -271,7 +271,7 @@ func anyKeys(t *testing.T, seed int, keys []tea.KeyMsg, hist *[]string, left map
 			k := keys[r.Intn(len(keys))]
 			*hist = append(*hist, k.String())
 			if r.Intn(3) > 0 {
-				d.wait(Guard)
+				d.wait(kit.Pause)
 			} else {
 				d.wait(time.Duration(r.Intn(20)) * time.Millisecond)
 			}

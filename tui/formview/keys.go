@@ -18,11 +18,10 @@ func (m *Model) key(k tea.KeyMsg) Action {
 	if m.tooSmall() {
 		return nil
 	}
-	if m.Guarded() {
-		m.swallow()
+	if !m.keys.Takes(m.now()) {
 		return nil
 	}
-	m.status, m.swallowed = "", false
+	m.status = ""
 	if k.String() == "ctrl+f" {
 		m.detail = nil
 		return Leave{m.req.ID}
@@ -143,8 +142,7 @@ func (m *Model) enter(f *field) {
 func (m *Model) singleKey(k tea.KeyMsg) Action {
 	switch command(k) {
 	case "s", "ctrl+s":
-		if m.now().Sub(m.blank) < Guard {
-			m.swallow()
+		if !m.keys.Decides(m.now()) {
 			return nil
 		}
 		return m.submit()
@@ -172,7 +170,7 @@ func (m *Model) singleKey(k tea.KeyMsg) Action {
 			break
 		}
 		if m.form.Update(k); k.Type == tea.KeySpace {
-			m.blank = m.now()
+			m.keys.Wrote(m.now())
 		}
 	default:
 		if m.stray(k); m.form != nil && !printable(k) {

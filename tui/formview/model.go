@@ -19,6 +19,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -55,11 +56,8 @@ type Model struct {
 	idx    int // the focused field
 
 	stage stage
-	back  stage     // where confirming and sending came from
-	since time.Time // keys are ignored for Guard from here, see guard
-
-	swallowed bool      // a key was ignored since
-	blank     time.Time // a blank, or another key that writes, did something where letters decide
+	back  stage // where confirming and sending came from
+	keys  kit.Guard
 
 	ask    forms.Action // what confirming asks about
 	review review

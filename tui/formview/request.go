@@ -30,10 +30,6 @@ type Options struct {
 	Now   func() time.Time
 }
 
-// Guard is for how long the keys must be quiet before a form that opened by itself, a review, a question or a form that
-// has just ended takes one, so that what is typed for something else decides nothing.
-const Guard = 400 * time.Millisecond
-
 // The smallest window that a form fits into.
 const (
 	MinWidth  = 40

@@ -143,8 +143,7 @@ func (m *Model) reviewKey(k tea.KeyMsg) Action {
 	r, room := &m.review, m.bodyRoom()
 	switch key := command(k); key {
 	case "s", "ctrl+s":
-		if m.now().Sub(m.blank) < Guard {
-			m.swallow() // the blank before it, or the j, was part of a text
+		if !m.keys.Decides(m.now()) { // the blank before it, or the j, was part of a text
 			return nil
 		}
 		return m.submitReviewed()
@@ -169,7 +168,7 @@ func (m *Model) reviewKey(k tea.KeyMsg) Action {
 			break
 		}
 		if printable(k) {
-			m.blank = m.now()
+			m.keys.Wrote(m.now())
 		}
 		r.top = top
 		r.clamp(room)

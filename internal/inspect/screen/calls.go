@@ -131,7 +131,7 @@ func callKey(k tea.KeyMsg, m *Model, c *inspect.Conversation) tea.Cmd {
 		}
 		run := c.Run.ID
 		m.push(&confirm{name: "abort", text: "Abort " + forms.Line(c.Name) + "? What is asked is not answered.", yes: "abort",
-			then: func(m *Model) tea.Cmd { m.ins.Abort(run); return nil }, opened: m.now()})
+			then: func(m *Model) tea.Cmd { m.ins.Abort(run); return nil }, keys: kit.Guarded(m.now())})
 	case "f":
 		if p := m.panelOf(c); p != nil {
 			m.raise(p)

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"strconv"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -20,7 +19,7 @@ type formPanel struct {
 	f     *formview.Model
 	note  []string
 	intro bool // the note's own screen is shown
-	since time.Time
+	keys  kit.Guard
 	w, h  int
 	size  [2]int // that the form has
 }
@@ -36,7 +35,7 @@ func (p *formPanel) ask() *inspect.Ask { return p.a }
 func (p *formPanel) id() uint64        { return p.a.ID }
 
 func (p *formPanel) show(m *Model) {
-	p.since = m.now()
+	p.keys.Start(m.now())
 	p.f.Show()
 }
 
@@ -61,7 +60,7 @@ func (p *formPanel) layout(m *Model) {
 func (p *formPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	p.layout(m)
 	if p.intro {
-		if m.deaf(&p.since) {
+		if !p.keys.Takes(m.now()) {
 			return nil
 		}
 		switch k.String() {

@@ -1,8 +1,6 @@
 package screen
 
 import (
-	"time"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/tui/kit"
@@ -56,13 +54,13 @@ func (h *help) hints(*Model) []kit.Hint {
 type confirm struct {
 	name, text, yes string
 	then            func(*Model) tea.Cmd
-	opened          time.Time
+	keys            kit.Guard
 }
 
 func (c *confirm) title(*Model) string { return c.name }
 
 func (c *confirm) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if k.String() != "ctrl+c" && m.deaf(&c.opened) || k.Paste {
+	if k.String() != "ctrl+c" && !c.keys.Takes(m.now()) || k.Paste {
 		return nil
 	}
 	switch k.String() {

@@ -189,7 +189,7 @@ func (m *Model) leave() tea.Cmd {
 	}
 	m.up, m.over = nil, nil
 	m.push(&confirm{name: "leave", text: "Leaving aborts " + kit.Count(open, "call that is open", "calls that are open") +
-		". No answer is sent.", yes: "leave", then: (*Model).quit, opened: m.now()})
+		". No answer is sent.", yes: "leave", then: (*Model).quit, keys: kit.Guarded(m.now())})
 	return nil
 }
 

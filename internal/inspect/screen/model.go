@@ -15,20 +15,6 @@ import (
 	"askback/tui/theme"
 )
 
-// guard is for how long the keys must be quiet before something that opens by itself, or asks for a confirmation, takes
-// one. Each key that it ignores starts the quiet anew: what somebody goes on writing for something else decides nothing.
-const guard = formview.Guard
-
-// deaf says whether a key is ignored, and starts the quiet anew when it is.
-func (m *Model) deaf(since *time.Time) bool {
-	now := m.now()
-	if now.Sub(*since) >= guard {
-		return false
-	}
-	*since = now
-	return true
-}
-
 // again is how soon a second ctrl+c counts.
 const again = 2 * time.Second
 

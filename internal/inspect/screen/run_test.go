@@ -62,7 +62,7 @@ func (p *program) keep(key, text string) {
 	p.t.Helper()
 	for range 100 {
 		p.press(key)
-		ctx, cancel := context.WithTimeout(p.t.Context(), guard+200*time.Millisecond)
+		ctx, cancel := context.WithTimeout(p.t.Context(), kit.Pause+200*time.Millisecond)
 		err := p.out.WaitText(ctx, text)
 		cancel()
 		if err == nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -39,7 +38,7 @@ type samplingPanel struct {
 	json    string // left for a text, as which it cannot be written
 	review  json.RawMessage
 	problem string
-	since   time.Time
+	keys    kit.Guard
 	kit.Scroller
 	w, h int
 }
@@ -50,11 +49,11 @@ func newSamplingPanel(a *inspect.Ask) *samplingPanel {
 
 func (p *samplingPanel) ask() *inspect.Ask { return p.a }
 func (p *samplingPanel) id() uint64        { return p.a.ID }
-func (p *samplingPanel) show(m *Model)     { p.since = m.now() }
+func (p *samplingPanel) show(m *Model)     { p.keys.Start(m.now()) }
 func (p *samplingPanel) resize(w, h int)   { p.w, p.h = w, h }
 
 func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if m.deaf(&p.since) {
+	if !p.keys.Takes(m.now()) {
 		return nil
 	}
 	m.notice = ""
@@ -64,7 +63,8 @@ func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		m.leavePanel()
 		return nil
 	case s == "ctrl+x" && p.stage != samplingRejecting:
-		p.back, p.stage, p.since = p.stage, samplingRejecting, m.now()
+		p.back, p.stage = p.stage, samplingRejecting
+		p.keys.Start(m.now())
 		return nil
 	}
 	switch p.stage {

@@ -62,7 +62,7 @@ func serverKey(k tea.KeyMsg, m *Model, name string) tea.Cmd {
 		m.push(&confirm{name: "connect anew", text: "Connecting to " + forms.Line(name) + " anew ends its calls.", yes: "connect anew",
 			then: func(m *Model) tea.Cmd {
 				return func() tea.Msg { return done{"connecting to " + name + " anew", m.ins.Reconnect(name)} }
-			}, opened: m.now()})
+			}, keys: kit.Guarded(m.now())})
 	case "l":
 		m.push(&levels{server: name})
 	case "a":

@@ -3,7 +3,6 @@ package screen
 import (
 	"errors"
 	"strings"
-	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -36,7 +35,7 @@ type urlPanel struct {
 	stage   urlStage
 	back    urlStage
 	deny    forms.Action // what confirming asks about
-	since   time.Time
+	keys    kit.Guard
 	status  string
 	problem string // what became of the browser
 	read    bool   // the end of the panel was on screen
@@ -58,11 +57,11 @@ func newURLPanel(a *inspect.Ask) *urlPanel {
 
 func (p *urlPanel) ask() *inspect.Ask { return p.a }
 func (p *urlPanel) id() uint64        { return p.a.ID }
-func (p *urlPanel) show(m *Model)     { p.since = m.now() }
+func (p *urlPanel) show(m *Model)     { p.keys.Start(m.now()) }
 func (p *urlPanel) resize(w, h int)   { p.w, p.h = w, h }
 
 func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if m.deaf(&p.since) || k.Paste {
+	if !p.keys.Takes(m.now()) || k.Paste {
 		return nil
 	}
 	m.notice = ""
@@ -97,9 +96,9 @@ func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 			return p.finish(m, forms.ActionAccept)
 		}
 	case "ctrl+x":
-		p.deny, p.back, p.stage, p.since = forms.ActionDecline, p.stage, urlConfirming, m.now()
+		p.confirm(forms.ActionDecline, m)
 	case "esc":
-		p.deny, p.back, p.stage, p.since = forms.ActionCancel, p.stage, urlConfirming, m.now()
+		p.confirm(forms.ActionCancel, m)
 	}
 	return nil
 }
@@ -143,12 +142,19 @@ func (p *urlPanel) opened(err error) {
 	}
 }
 
+// confirm asks once before the server is told no.
+func (p *urlPanel) confirm(a forms.Action, m *Model) {
+	p.deny, p.back, p.stage = a, p.stage, urlConfirming
+	p.keys.Start(m.now())
+}
+
 func (p *urlPanel) confirmKey(s string, m *Model) tea.Cmd {
 	switch s {
 	case "y":
 		return p.finish(m, p.deny)
 	case "n", "esc":
-		p.stage, p.since = p.back, m.now()
+		p.stage = p.back
+		p.keys.Start(m.now())
 	}
 	return nil
 }
