@@ -16,7 +16,8 @@ type sseReader struct {
 	limit int           // bytes of one event, comments and all
 	begun bool          // the first line, before which a byte order mark may stand, was read
 	wasCR bool          // the last line ended with a carriage return: a newline right after it belongs to that end
-	id    string        // of the last event that had one
+	id    string        // of the last event that had one and is whole: what a stream is resumed after
+	given string        // the last id that was read, of an event that may break off yet
 	retry time.Duration // what the server asks to wait before a stream is resumed; 0: nothing asked
 }
 
@@ -39,6 +40,7 @@ func (s *sseReader) next() ([]byte, error) {
 			return nil, err
 		}
 		if len(line) == 0 { // the end of an event
+			s.id = s.given
 			if any && len(data) > 0 && (typ == "" || typ == "message") {
 				return data[:len(data)-1], nil
 			}
@@ -57,7 +59,7 @@ func (s *sseReader) next() ([]byte, error) {
 			typ = string(value)
 		case "id":
 			if bytes.IndexByte(value, 0) < 0 {
-				s.id = string(value)
+				s.given = string(value)
 			}
 		case "retry":
 			if n, err := strconv.ParseUint(string(value), 10, 31); err == nil {

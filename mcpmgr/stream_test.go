@@ -36,6 +36,9 @@ func TestSSE(t *testing.T) {
 		{": hi\n\n: ho\n\ndata: a\n\n", []string{"a"}, "", io.EOF},
 		{"id: 1\ndata:\n\n", nil, "1", io.EOF},
 		{"id: a\x00b\ndata: x\n\n", []string{"x"}, "", io.EOF},
+		{"id: 1\ndata: a\n\nid: 2\ndata: b", []string{"a"}, "1", io.ErrUnexpectedEOF}, // resumed after 2, b would be lost
+		{"id: 1\ndata: a\n\nid: 2\n", []string{"a"}, "1", io.EOF},
+		{"id: 1\n\nid\n\n", nil, "", io.EOF},
 		{"data: a", nil, "", io.ErrUnexpectedEOF},
 		{"data: a\n", nil, "", io.ErrUnexpectedEOF},
 		{"", nil, "", io.EOF},
