@@ -116,7 +116,7 @@ func (l *httpLink) exchange(ctx context.Context, cancel context.CancelCauseFunc,
 	case resp.StatusCode >= 300:
 		return nil, true, l.refused(req, resp)
 	case typ == "application/json":
-		result, err = l.readJSON(req, resp.Body)
+		result, err = l.readJSON(ctx, req, resp.Body)
 	case typ == "text/event-stream":
 		events := newSSEReader(resp.Body, MaxMessage)
 		result, err = l.readStream(ctx, req, events)
@@ -212,7 +212,7 @@ func (l *httpLink) setLegacy(version string) {
 	l.version = version
 }
 
-func (l *httpLink) readJSON(req *request, body io.Reader) (json.RawMessage, error) {
+func (l *httpLink) readJSON(ctx context.Context, req *request, body io.Reader) (json.RawMessage, error) {
 	raw, err := readCapped(body, MaxMessage)
 	if err != nil {
 		return nil, err
@@ -220,7 +220,19 @@ func (l *httpLink) readJSON(req *request, body io.Reader) (json.RawMessage, erro
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, &errBadReply{"the server's reply is empty"}
 	}
-	m, err := parseMessage(bytes.TrimPrefix(raw, bom))
+	raw = bytes.TrimPrefix(raw, bom)
+	if list := batch(raw, req.modern); list != nil {
+		var bad error
+		result, done, err := l.messages(ctx, req, list, &bad)
+		switch {
+		case !done && bad != nil:
+			return nil, bad
+		case !done:
+			return nil, &errBadReply{"the server's reply is not a reply"}
+		}
+		return result, err
+	}
+	m, err := parseMessage(raw)
 	if err != nil {
 		return nil, unusable("the server's reply", err)
 	}
@@ -268,27 +280,60 @@ func (l *httpLink) readStream(ctx context.Context, req *request, events *sseRead
 			}
 			return nil, &errLost{&errConn{errors.New("the server's stream ended without a reply")}}
 		}
-		m, err := parseMessage(data)
-		if err != nil {
-			if ours(m, req) {
-				return nil, unusable("an event of the server's stream", err)
-			}
-			bad = unusable("an event of the server's stream", err)
-			l.ev.drop("an event that is no message", "error", err.Error())
-			continue
+		if result, done, err := l.messages(ctx, req, inEvent(data, req.modern), &bad); done {
+			return result, err
 		}
-		if !m.response() {
-			l.incoming(ctx, req, m)
-			continue
-		}
-		result, err := l.reply(req, m)
-		if _, ok := errors.AsType[*errBadReply](err); ok {
-			bad = err
-			l.ev.drop("a reply to another request", "id", string(m.id))
-			continue
-		}
-		return result, err
 	}
+}
+
+// maxBatch is how many messages are read of one batch.
+const maxBatch = 256
+
+// batch is the messages of a batch, which servers may send where 2025-03-26 or an older version is spoken; nil where
+// raw is none.
+func batch(raw []byte, modern bool) []json.RawMessage {
+	if at := skipSpace(raw, 0); modern || at == len(raw) || raw[at] != '[' || !json.Valid(raw) {
+		return nil
+	}
+	list, err := elements(raw)
+	if err != nil || len(list) > maxBatch {
+		return nil
+	}
+	return list
+}
+
+// inEvent is the messages of an event: one, or those of a batch.
+func inEvent(data []byte, modern bool) []json.RawMessage {
+	if list := batch(data, modern); list != nil {
+		return list
+	}
+	return []json.RawMessage{data}
+}
+
+// messages takes what stands in one event, or in one batch, and reports whether the reply to req was there. bad is the
+// last that was no use.
+func (l *httpLink) messages(ctx context.Context, req *request, list []json.RawMessage, bad *error) (result json.RawMessage, done bool, reason error) {
+	for _, raw := range list {
+		m, err := parseMessage(raw)
+		switch {
+		case err != nil && !done && ours(m, req):
+			done, reason = true, unusable("an event of the server's stream", err)
+		case err != nil:
+			*bad = unusable("an event of the server's stream", err)
+			l.ev.drop("an event that is no message", "error", err.Error())
+		case !m.response():
+			l.incoming(ctx, req, m)
+		case !done:
+			got, err := l.reply(req, m)
+			if _, ok := errors.AsType[*errBadReply](err); ok {
+				*bad = err
+				l.ev.drop("a reply to another request", "id", string(m.id))
+				continue
+			}
+			result, done, reason = got, true, err
+		}
+	}
+	return result, done, reason
 }
 
 // ours reports whether a message that cannot be used means to answer req.

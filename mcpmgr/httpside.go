@@ -203,10 +203,12 @@ func (l *httpLink) stream(ctx context.Context, lastID *string, opened func()) er
 		if err != nil {
 			return err
 		}
-		if m, err := parseMessage(data); err == nil && !m.response() {
-			l.incoming(ctx, nil, m)
-		} else {
-			l.ev.drop("an event of the server's stream")
+		for _, raw := range inEvent(data, false) {
+			if m, err := parseMessage(raw); err == nil && !m.response() {
+				l.incoming(ctx, nil, m)
+			} else {
+				l.ev.drop("an event of the server's stream")
+			}
 		}
 	}
 }
