@@ -108,12 +108,15 @@ func (h *Host) adopt(ws *websocket.Conn, cred access.Credential) {
 func (c *conn) abort(cause error) {
 	c.cancel(cause)
 	c.out.close()
-	raw := c.ws.NetConn()
+	raw := c.network()
 	if t, ok := raw.(interface{ NetConn() net.Conn }); ok {
 		raw = t.NetConn() // without TLS's farewell, which may wait for the peer
 	}
 	raw.Close()
 }
+
+// network is the connection as the listener made it.
+func (c *conn) network() net.Conn { return c.ws.NetConn().(*fragmentConn).Conn }
 
 // closeWith sends a close frame and gives the peer a moment to read it: a socket closed
 // over unread input may take the frame with it.
@@ -121,7 +124,7 @@ func (c *conn) closeWith(code int, cause error) {
 	c.cancel(cause)
 	deadline := time.Now().Add(lingerTime)
 	c.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, ""), deadline)
-	raw := c.ws.NetConn()
+	raw := c.network()
 	if half, ok := raw.(interface{ CloseWrite() error }); ok {
 		half.CloseWrite()
 	}
@@ -137,6 +140,8 @@ func (c *conn) readMessage() ([]byte, bool) {
 	switch {
 	case errors.Is(err, websocket.ErrReadLimit):
 		c.closeWith(websocket.CloseMessageTooBig, errTooBig)
+	case errors.Is(err, errFragments):
+		c.violation(errFragments.Error())
 	case timeout != nil && timeout.Timeout():
 		c.abort(errHelloLate)
 	case err != nil:

@@ -105,7 +105,7 @@ func (h *Host) upgrade(w http.ResponseWriter, r *http.Request) {
 		refuse(w, status)
 		return
 	}
-	ws, err := upgrader.Upgrade(w, r, nil)
+	ws, err := upgrader.Upgrade(fragmentGuard{w}, r, nil)
 	if err != nil {
 		return // the upgrader has answered
 	}

@@ -235,6 +235,33 @@ func TestWireFraming(t *testing.T) {
 			}
 		})
 	})
+	for name, c := range map[string]struct {
+		fragments int
+		between   []byte // beside each fragment
+		aborted   bool
+	}{
+		"256 fragments":            {fragments: 256},
+		"257 fragments":            {fragments: 257, aborted: true},
+		"256 fragments, and pings": {fragments: 256, between: []byte{0x89, 0x81, 0, 0, 0, 0, 'x'}},
+		"257 fragments, and pings": {fragments: 257, between: []byte{0x89, 0x81, 0, 0, 0, 0, 'x'}, aborted: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(w *wire) {
+				p := w.connect("client", "term", 81)
+				for i := range 3 { // they are counted for each message anew
+					message := fmt.Sprintf(`{"requestId":"x%d","operation":"host.status","input":{}}`, i)
+					p.ws.NetConn().Write(inFragments(message, c.fragments, c.between))
+					if settle(); c.aborted {
+						p.wantAborted()
+						return
+					}
+					if f := p.answer(fmt.Sprint("x", i)); f == nil || f["ok"] != true {
+						t.Fatalf("%v (%d)", f, p.code())
+					}
+				}
+			})
+		})
+	}
 	t.Run("ping", func(t *testing.T) {
 		bubble(t, nil, func(w *wire) {
 			p := w.raw("client")
@@ -257,6 +284,23 @@ func TestWireFraming(t *testing.T) {
 			p.wantAlive()
 		})
 	})
+}
+
+// inFragments is a message in n fragments, most of them empty, whose lengths are spelt in three ways.
+func inFragments(message string, n int, between []byte) (frames []byte) {
+	for i := range n {
+		head, part := byte(0x00), ""
+		switch i {
+		case 0:
+			head, part = 0x01, message[:5]
+		case n - 1:
+			head, part = 0x80, message[5:]
+		}
+		length := [][]byte{{0x80 | byte(len(part))}, {0x80 | 126, 0, byte(len(part))}, {0x80 | 127, 0, 0, 0, 0, 0, 0, 0, byte(len(part))}}[i%3]
+		frames = append(append(append(append(frames, head), length...), 0, 0, 0, 0), part...)
+		frames = append(frames, between...)
+	}
+	return frames
 }
 
 // A connection that does not read is cut off when more than 64 frames or 2 MiB wait for it; others are not touched.

@@ -7,6 +7,8 @@ const (
 	// MaxFrameBytes is the largest message in either direction; one byte more
 	// closes the connection with 1009.
 	MaxFrameBytes = 786_432
+	// MaxFragments is how many WebSocket fragments a client's message may come in.
+	MaxFragments = 256
 	// MaxInboundFrames and MaxInboundBytes bound what a Host holds unprocessed
 	// beyond the frame it is working on, before it drops the connection.
 	MaxInboundFrames = 64

@@ -29,14 +29,16 @@ type floodConn struct {
 	upgraded atomic.Bool // WebSocket frames from here on
 	flooded  atomic.Bool
 
-	header []byte
-	left   int // payload bytes of the frame that is being read
+	header    []byte
+	left      int  // payload bytes of the frame that is being read
+	last      bool // it is the last of a message
+	fragments int  // of the message that is being read
 }
 
 func (c *floodConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p[:min(len(p), readSize)])
 	// One is being processed while the others wait.
-	if c.upgraded.Load() && c.count(p[:n]) > protocol.MaxInboundFrames+1 {
+	if c.upgraded.Load() && (c.count(p[:n]) > protocol.MaxInboundFrames+1 || c.fragments > protocol.MaxFragments) {
 		c.flooded.Store(true)
 		_ = c.Close()
 		return 0, net.ErrClosed
@@ -44,14 +46,14 @@ func (c *floodConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// count counts the frames that end in b.
-func (c *floodConn) count(b []byte) (frames int) {
+// count counts the messages that end in b.
+func (c *floodConn) count(b []byte) (messages int) {
 	for len(b) > 0 {
 		if c.left > 0 {
 			n := min(c.left, len(b))
 			c.left, b = c.left-n, b[n:]
-			if c.left == 0 {
-				frames++
+			if c.left == 0 && c.last {
+				messages++
 			}
 			continue
 		}
@@ -60,12 +62,25 @@ func (c *floodConn) count(b []byte) (frames int) {
 		if !whole || len(c.header) < size {
 			continue
 		}
+		c.fragment(c.header[0])
 		c.header, c.left = c.header[:0], payload
-		if payload == 0 {
-			frames++
+		if payload == 0 && c.last {
+			messages++
 		}
 	}
-	return frames
+	return messages
+}
+
+// fragment takes in a frame by its first byte. Past the limit the number of fragments stays.
+func (c *floodConn) fragment(first byte) {
+	data, final := first&0x08 == 0, first&0x80 != 0
+	c.last = data && final
+	if data && c.fragments <= protocol.MaxFragments {
+		c.fragments++
+	}
+	if c.last && c.fragments <= protocol.MaxFragments {
+		c.fragments = 0
+	}
 }
 
 // frameHeader reads the size of a header and of its payload, once it is there.

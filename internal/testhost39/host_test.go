@@ -391,6 +391,29 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// TestFragments: a message may come in 256 pieces, all of them at once, and not in one more.
+func TestFragments(t *testing.T) {
+	r := newRig(t, Options{})
+	for n, drops := range map[int]bool{protocol.MaxFragments: false, protocol.MaxFragments + 1: true} {
+		p := r.hello()
+		const status = `{"requestId":"f","operation":"host.status","input":{}}`
+		raw := append([]byte{0x01, 0x80 | byte(len(status)), 0, 0, 0, 0}, status...)
+		for range n - 2 {
+			raw = append(raw, 0x00, 0x80, 0, 0, 0, 0)
+		}
+		if _, err := p.ws.NetConn().Write(append(raw, 0x80, 0x80, 0, 0, 0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		if drops {
+			if code := p.code(); code != 1006 {
+				t.Errorf("%d fragments: ended with %d", n, code)
+			}
+		} else if f := p.read(); f["ok"] != true {
+			t.Errorf("%d fragments: got %v", n, f)
+		}
+	}
+}
+
 // gather holds what is written until all can go at once.
 type gather struct {
 	net.Conn
