@@ -217,11 +217,21 @@ func (v *View) resolve(id string) {
 			e.Err = err
 		}
 		if err != nil && e.Err == nil && !e.Gone || err == nil && e.Interaction.Status == protocol.InteractionPending {
-			v.mu.Lock()
-			v.tracker.asked(id)
-			v.mu.Unlock()
+			v.unresolved(l, id)
 			return
 		}
 		v.settle(e)
 	})
+}
+
+// unresolved takes in that a query over l brought nothing. The next open of the session asks again; where that has come
+// already, over another connection, it left the question to this query.
+func (v *View) unresolved(l *link, id string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	again := v.tracker.asked(id)
+	if again && v.link != nil && v.link != l {
+		v.tracker.known[id].querying = true
+		v.resolve(id)
+	}
 }

@@ -336,6 +336,39 @@ func TestAQueryThatIsLost(t *testing.T) {
 	})
 }
 
+// TestAQueryThatEndsLate: the open that came between leaves the question to the query that was under way, which asks it
+// then.
+func TestAQueryThatEndsLate(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p, head := showing(t, h, hostclient.ShowOptions{}, form("i1"))
+		p.projects(&head, snapshot("s1"))
+		request[*protocol.InteractionQueryInput](p) // as of the connection before; it is never answered
+		hostclient.LoseQuery(v, "i1")
+		p.asksFor("i1", answered("i1", "x"))
+		await[hostclient.InteractionSettled](t, v, nil)
+		hostclient.LoseQuery(v, "i1")
+		p.silent()
+	})
+}
+
+// TestAQueryOfARemovedSessionThatIsLost: no open of the session will ask again, so the next connection does.
+func TestAQueryOfARemovedSessionThatIsLost(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p, head := showing(t, h, hostclient.ShowOptions{}, form("i1"))
+		p.send(&protocol.SubscriptionClosed{SubscriptionHeader: head, Reason: protocol.ClosedSessionRemoved})
+		request[*protocol.InteractionQueryInput](p)
+		p.drop()
+		p = h.accepted()
+		p.asksFor("i1", nil)
+		if e := await[hostclient.InteractionSettled](t, v, nil); !e.Gone {
+			t.Errorf("%+v", e)
+		}
+		p.silent()
+	})
+}
+
 func TestAnswerWithoutAConnection(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := newScripted(t)

@@ -220,9 +220,7 @@ func (v *View) Peek(ctx context.Context, sessionID string) (*protocol.Snapshot, 
 	r, err := l.do(ctx, in, func(r protocol.Result) { // also for a caller that has left: a connection holds few
 		v.mu.Lock()
 		defer v.mu.Unlock()
-		if v.link == l {
-			v.giveBack(r.(*protocol.SubscriptionOpenResult).SubscriptionID)
-		}
+		v.giveBack(l, r.(*protocol.SubscriptionOpenResult).SubscriptionID) // also when v.link is not l yet
 	})
 	if err != nil {
 		return nil, err

@@ -133,14 +133,13 @@ func (v *View) remove(s *subscription) {
 func (v *View) abandon(s *subscription) {
 	if s.phase == subOpen && v.link != nil {
 		delete(v.byID, s.id)
-		v.giveBack(s.id)
+		v.giveBack(v.link, s.id)
 	}
 }
 
 // giveBack closes a subscription at the Host without waiting. v.mu is held.
-func (v *View) giveBack(id string) {
-	l, ctx := v.link, v.linkCtx
-	v.spawn(func() { l.do(ctx, &protocol.SubscriptionCloseInput{SubscriptionID: id}, nil) })
+func (v *View) giveBack(l *link, id string) {
+	v.spawn(func() { l.do(v.ctx, &protocol.SubscriptionCloseInput{SubscriptionID: id}, nil) })
 }
 
 // open asks for a subscription after a pause. v.mu is held, and there is a link.
@@ -211,7 +210,7 @@ func (v *View) arrived(l *link, s *subscription, attempt int, r *protocol.Subscr
 	case v.link != l:
 		return
 	case v.sessions[s.session] != s || s.attempt != attempt:
-		v.giveBack(r.SubscriptionID)
+		v.giveBack(l, r.SubscriptionID)
 		return
 	}
 	s.phase, s.id, s.next, s.lagging, s.since = subOpen, r.SubscriptionID, r.NextSequence, false, time.Now()

@@ -353,6 +353,23 @@ func TestPeek(t *testing.T) {
 	})
 }
 
+// TestPeekAtTheBeginning: what is opened before the View has taken notice of its connection is given back as well.
+func TestPeekAtTheBeginning(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		v, p := ready(t, h)
+		synctest.Wait()
+		hostclient.Untold(v)
+		done := make(chan error, 1)
+		go func() { _, err := v.Peek(t.Context(), "s1"); done <- err }()
+		p.opens("sub-1", snapshot("s1"))
+		p.closesSub("sub-1")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestShowGivenUp: a subscription that opens after its caller has left is given back, and one that is asked for meanwhile
 // is another.
 func TestShowGivenUp(t *testing.T) {

@@ -72,11 +72,25 @@ func (t *tracker) shouldAsk(k *tracked) bool {
 	return true
 }
 
-// asked ends a query that brought nothing; the next open of the session asks again.
-func (t *tracker) asked(id string) {
-	if k := t.known[id]; k != nil {
-		k.querying = false
+// asked ends a query that brought nothing. It reports whether the question stands.
+func (t *tracker) asked(id string) bool {
+	k := t.known[id]
+	if k == nil {
+		return false
 	}
+	k.querying = false
+	return k.gone && k.answering == 0
+}
+
+// unshown returns what is to be asked about of sessions that are shown no more, which no open will bring up again.
+func (t *tracker) unshown(shown map[string]*subscription) (ask []string) {
+	for id, k := range t.known {
+		if shown[k.session] == nil && t.shouldAsk(k) {
+			ask = append(ask, id)
+		}
+	}
+	slices.Sort(ask)
+	return ask
 }
 
 func (t *tracker) beginAnswer(id string) {

@@ -93,6 +93,7 @@ func (h *viewHooks) up(ctx context.Context, l *link) {
 	for _, s := range v.sessions {
 		v.open(s, 0)
 	}
+	v.tell(nil, v.tracker.unshown(v.sessions))
 }
 
 func (h *viewHooks) down(*link, *Error) {
