@@ -57,15 +57,17 @@ type conn struct {
 	writer chan struct{}  // closed when the writer has ended
 	async  sync.WaitGroup // requests that wait apart from the queue
 
-	mu       sync.Mutex
-	inflight map[string]bool // request ids without an answer
-	inbound  [][]byte
-	inBusy   bool // a message is being worked on
-	inBytes  int
-	inWake   chan struct{}
-	inRoom   chan struct{} // a message was taken out of inbound
-	inEnded  bool
-	subs     map[string]*subscription
+	mu        sync.Mutex
+	inflight  map[string]bool // request ids without an answer
+	working   int             // requests whose answer is not in the outbox yet
+	finishing bool            // the writer ends once none is
+	inbound   [][]byte
+	inBusy    bool // a message is being worked on
+	inBytes   int
+	inWake    chan struct{}
+	inRoom    chan struct{} // a message was taken out of inbound
+	inEnded   bool
+	subs      map[string]*subscription
 }
 
 // adopt serves a connection that was just upgraded, until it ends.

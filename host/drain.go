@@ -79,7 +79,7 @@ func (h *Host) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
 	for _, c := range h.connections() {
-		c.out.finishSoon()
+		c.finish()
 	}
 	for _, c := range h.connections() {
 		select {

@@ -79,6 +79,42 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// stubborn is an executor that runs until it is let go, whatever becomes of its Turn.
+type stubborn struct {
+	stopped chan struct{} // closed when its Turn is being stopped
+	letGo   chan struct{}
+}
+
+func (e *stubborn) Execute(ctx context.Context, _ *Run) error {
+	<-ctx.Done()
+	close(e.stopped)
+	<-e.letGo
+	return nil
+}
+
+// TestDrainAnswersFirst: what is being worked on when the writer is told to finish is answered before it does.
+func TestDrainAnswersFirst(t *testing.T) {
+	e := &stubborn{make(chan struct{}), make(chan struct{})}
+	r := newRig(t, func(o *Options) { o.Executor = e })
+	view := r.connect(access.RoleClient, 81, "terminal")
+	session := view.newSession("ask")
+	turn, run := view.start(session, "anything")
+	stop := view.ask("turn.stop", frame{"sessionId": session, "turnId": turn, "runId": run})
+	<-e.stopped
+	c := r.h.connections()[0]
+	c.finish()
+	c.out.mu.Lock()
+	if c.out.finish {
+		t.Error("the writer may end before the answer")
+	}
+	c.out.mu.Unlock()
+	close(e.letGo)
+	if f := view.answer(stop); f.text("result.status") != "cancelled" {
+		t.Errorf("%v", f)
+	}
+	<-c.writer
+}
+
 func copyStore(h *Host, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

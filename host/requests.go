@@ -124,12 +124,15 @@ func (h *Host) request(c *conn, req *protocol.Request) {
 	}
 	if err != nil {
 		c.respond(req, nil, err)
+		c.worked()
 		return
 	}
 	if !c.waitRoom(answerRoom) {
+		c.worked()
 		return
 	}
 	run := func() {
+		defer c.worked()
 		result, err := op.serve(h, c, req)
 		c.respond(req, result, err)
 	}
@@ -151,7 +154,34 @@ func (c *conn) begin(req *protocol.Request) (violation string) {
 		return "too many requests in flight"
 	}
 	c.inflight[req.RequestID] = true
+	c.working++
 	return ""
+}
+
+// worked counts a request out whose answer is in the outbox.
+func (c *conn) worked() {
+	c.mu.Lock()
+	c.working--
+	c.mu.Unlock()
+	c.maybeFinish()
+}
+
+// finish lets the writer end once what is being worked on is answered, and what waits is written: the answer to a
+// turn.stop follows the end of the Turn, which may be the last thing that a drain waits for.
+func (c *conn) finish() {
+	c.mu.Lock()
+	c.finishing = true
+	c.mu.Unlock()
+	c.maybeFinish()
+}
+
+func (c *conn) maybeFinish() {
+	c.mu.Lock()
+	now := c.finishing && c.working == 0
+	c.mu.Unlock()
+	if now {
+		c.out.finishSoon()
+	}
 }
 
 // respond answers a request and counts it out.
