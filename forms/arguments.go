@@ -25,7 +25,7 @@ type Arguments struct {
 // without maxLength may be as long as any: no answer has to find room for it.
 func ReadArguments(raw []byte) (Arguments, error) {
 	const maxBytes = 256 << 10
-	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: maxBytes})
+	v, _, err := strictjson.ParseSchema(raw, strictjson.Limits{MaxBytes: maxBytes})
 	if err != nil {
 		return Arguments{}, JSONErrors(err)
 	}

@@ -19,7 +19,7 @@ type Elicitation struct {
 // a [SchemaErrors]; a mode that is not "form" has the keyword "mode".
 func ReadElicitation(params []byte, opt SchemaOptions) (Elicitation, error) {
 	opt = opt.withDefaults()
-	v, err := strictjson.Parse(params, strictjson.Limits{MaxBytes: opt.MaxBytes})
+	v, mended, err := strictjson.ParseSchema(params, strictjson.Limits{MaxBytes: opt.MaxBytes})
 	if err != nil {
 		return Elicitation{}, JSONErrors(err)
 	}
@@ -63,6 +63,7 @@ func ReadElicitation(params []byte, opt SchemaOptions) (Elicitation, error) {
 	if len(errs) > 0 {
 		return Elicitation{}, errs
 	}
+	e.Schema.noteMended(mended)
 	return e, nil
 }
 

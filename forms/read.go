@@ -29,11 +29,22 @@ func (opt SchemaOptions) withDefaults() SchemaOptions {
 // [Form.Fit] settles them.
 func ReadSchema(raw []byte, opt SchemaOptions) (Schema, error) {
 	opt = opt.withDefaults()
-	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: opt.MaxBytes})
+	v, mended, err := strictjson.ParseSchema(raw, strictjson.Limits{MaxBytes: opt.MaxBytes})
 	if err != nil {
 		return Schema{}, JSONErrors(err)
 	}
-	return readSchema(v, opt)
+	s, err := readSchema(v, opt)
+	if err == nil {
+		s.noteMended(mended)
+	}
+	return s, err
+}
+
+// noteMended tells of texts that a server has cut in the middle of a character.
+func (s *Schema) noteMended(mended bool) {
+	if mended {
+		s.Changed = append(s.Changed, Hint{Text: "a text holds half of a surrogate pair, which shows as \ufffd, or in a default is not used; cut texts between characters"})
+	}
 }
 
 // JSONErrors are what is wrong with the JSON itself as the errors of a schema,

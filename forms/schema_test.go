@@ -399,7 +399,8 @@ func TestSchemaRoot(t *testing.T) {
 		{"duplicate beside the properties", props(``, `"$defs":{"A":{"x":1,"x":2}}`), "", "$defs", `$defs.A: key "x" stands twice`},
 		{"duplicate in an empty name", props(`"":{"title":"A","title":"B"}`), "", "title", `properties."": key "title" stands twice`},
 		{"lone surrogate in a choice", props(`"a":{"enum":["\ud800"]}`), "a", "enum", "properties.a.enum[0]: holds half of a surrogate pair"},
-		{"lone surrogate", props(`"a":{"type":"string","title":"\ud800"}`), "a", "title", "half of a surrogate pair"},
+		{"lone surrogate in a name", props(`"\ud800":{"type":"string"}`), "", "properties", "half of a surrogate pair"},
+		{"lone surrogate in a constant", props(`"a":{"oneOf":[{"const":"\ud800","title":"\ud800"}]}`), "a", "oneOf", "properties.a.oneOf[0].const: holds half of a surrogate pair"},
 		{"properties list", `{"type":"object","properties":[]}`, "", "properties", "must be an object"},
 		{"required text", props(``, `"required":"a"`), "", "required", "must be a list"},
 		{"required undeclared", props(`"a":{"type":"string"}`, `"required":["a","ghost"]`), "ghost", "required", "not among the properties"},
@@ -578,7 +579,7 @@ func TestReadElicitation(t *testing.T) {
 	for _, tc := range []struct{ params, want string }{
 		{`{"message":"m","message":"n",` + schema + `}`, `keyword "message": key "message" stands twice`},
 		{`{"message":"m","requestedSchema":` + props(`"a":{"title":"A","title":"B"}`) + `}`, `property "a", keyword "title": key "title" stands twice`},
-		{`{"message":"\ud800",` + schema + `}`, `keyword "message": holds half of a surrogate pair`},
+		{`{"mode":"\ud800","message":"m",` + schema + `}`, `keyword "mode": holds half of a surrogate pair`},
 	} {
 		if _, err := ReadElicitation([]byte(tc.params), SchemaOptions{}); err == nil || err.Error() != tc.want {
 			t.Errorf("%s: %v, want %s", tc.params, err, tc.want)
@@ -586,6 +587,33 @@ func TestReadElicitation(t *testing.T) {
 	}
 	if _, err := ReadElicitation([]byte(`[]`), SchemaOptions{}); err == nil {
 		t.Error("an array is params")
+	}
+}
+
+// TestCutTexts: servers cut texts in the middle of an emoji. What is only shown is shown with U+FFFD in that place, a
+// default is not used, and lint is told.
+func TestCutTexts(t *testing.T) {
+	el, err := ReadElicitation([]byte(`{"_meta":{"x":"\ud83d"},"message":"cut \ud83d","requestedSchema":`+props(
+		`"default":{"type":"string","title":"D\ud83d\ude00\ud83d","description":"\ude00d","default":"x\ud83d","x-note":"\ud83d"},`+
+			`"b":{"enum":["u","v"],"enumNames":["U\ud83d","V"],"default":"v"},"c":{"oneOf":[{"const":"w","title":"W\ud83d","description":"\ud83d"}]}`)+`}`), SchemaOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, b, c := el.Schema.Fields[0], el.Schema.Fields[1], el.Schema.Fields[2]
+	if el.Message != "cut \ufffd" || d.Label != "D😀\ufffd" || d.Description != "\ufffdd" || !d.Default.IsZero() {
+		t.Errorf("%q %+v", el.Message, d)
+	}
+	if b.Options[0].Label != "U\ufffd" || b.Default.Text() != "v" || c.Options[0].Label != "W\ufffd" || c.Options[0].Description != "\ufffd" {
+		t.Errorf("%+v %+v", b, c)
+	}
+	if n := len(el.Schema.Changed); n != 1 || !strings.Contains(el.Schema.Changed[n-1].Text, "half of a surrogate pair") {
+		t.Errorf("%+v", el.Schema.Changed)
+	}
+	if s, err := ReadSchema([]byte(`{"type":"object","title":"\ud83d","properties":{}}`), SchemaOptions{}); err != nil || s.Title != "\ufffd" || len(s.Changed) != 1 {
+		t.Errorf("%+v %v", s, err)
+	}
+	if a, err := ReadArguments([]byte(props(`"a":{"type":"string","description":"\ud83d"}`))); err != nil || !a.Complete {
+		t.Errorf("%+v %v", a, err)
 	}
 }
 

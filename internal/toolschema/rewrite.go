@@ -13,7 +13,7 @@ import (
 // check arguments against raw itself. The error says why the tool cannot be
 // offered: no object, a reference out of the schema, too large.
 func Rewrite(raw []byte) ([]byte, error) {
-	v, err := strictjson.Parse(raw, strictjson.Limits{MaxBytes: maxSource, MaxDepth: 2 * MaxDepth})
+	v, _, err := strictjson.ParseSchema(raw, strictjson.Limits{MaxBytes: maxSource, MaxDepth: 2 * MaxDepth})
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,7 @@ func TestRewrite(t *testing.T) {
 		{"large numbers stay", `{"properties":{"a":{"maximum":12345678901234567890}}}`, `{"type":"object","properties":{"a":{"maximum":12345678901234567890}}}`},
 		{"an empty name", `{"properties":{"":{},"a":{}},"additionalProperties":false}`, `{"type":"object","properties":{"a":{}}}`},
 		{"a default with an empty name", `{"properties":{"a":{"default":{"":1}}}}`, `{"type":"object","properties":{"a":{}}}`},
+		{"texts cut within a character", `{"description":"x\ud83d","properties":{"a":{"title":"\ude00","default":"\ud83d"}}}`, `{"type":"object","description":"x\ufffd","properties":{"a":{"title":"\ufffd","default":null}}}`},
 		{"no schema at all", `{"properties":{"a":7},"allOf":{},"anyOf":[]}`, `{"type":"object","properties":{"a":true}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -110,6 +111,7 @@ func TestRewriteRefuses(t *testing.T) {
 		`{"$ref":"#/nowhere"}`:     "not there",
 		`{"$ref":"#nowhere"}`:      "not there",
 		`{"a":1,"a":2}`:            "twice",
+		`{"enum":["\ud83d"]}`:      "half of a surrogate pair",
 		`{"description":"` + strings.Repeat("x", MaxBytes) + `"}`: "bytes",
 	} {
 		if out, err := Rewrite([]byte(schema)); err == nil || !strings.Contains(err.Error(), want) {
