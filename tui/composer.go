@@ -3,6 +3,7 @@ package tui
 import (
 	tea "github.com/charmbracelet/bubbletea"
 
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -32,7 +33,7 @@ const prompt = "> "
 
 // key takes a key. Enter is the model's.
 func (c *composer) key(k tea.KeyMsg) bool {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "up":
 		if !c.edit.up(c.width) {
 			c.recall(-1)

@@ -39,7 +39,7 @@ func (d *detail) key(k tea.KeyMsg, v view) action {
 	if d.Scroller.Key(k, max(1, v.h-1)) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "enter", "q", "ctrl+c":
 		return doClose{}
 	}

@@ -92,10 +92,7 @@ type confirm struct {
 func (c *confirm) title() string { return c.name }
 
 func (c *confirm) key(k tea.KeyMsg, v view) action {
-	s := k.String()
-	if k.Paste {
-		s = ""
-	}
+	s := kit.KeyName(k)
 	if s != "ctrl+c" && !c.keys.Takes(v.now) {
 		return doAwake{}
 	}

@@ -199,6 +199,12 @@ func (d *driver) typing(s string) *driver {
 	return d
 }
 
+// text comes in one piece, without the marks of a paste.
+func (d *driver) text(s string) *driver {
+	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(s)})
+	return d
+}
+
 func (d *driver) paste(s string) *driver {
 	d.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(s), Paste: true})
 	return d

@@ -131,7 +131,7 @@ func (e *editor) key(k tea.KeyMsg) bool {
 		e.insert(string(k.Runes))
 		return true
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case " ":
 		e.insert(" ")
 	case "ctrl+j":

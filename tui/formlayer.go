@@ -86,9 +86,9 @@ func (m *Model) formsShown() bool {
 
 // formKey gives a key to the form on screen.
 func (m *Model) formKey(e *entry, k tea.KeyMsg) tea.Cmd {
-	if len(m.queue.entries) > 1 && (k.String() == "ctrl+n" || k.String() == "ctrl+p") {
+	if len(m.queue.entries) > 1 && (kit.KeyName(k) == "ctrl+n" || kit.KeyName(k) == "ctrl+p") {
 		by := 1
-		if k.String() == "ctrl+p" {
+		if kit.KeyName(k) == "ctrl+p" {
 			by = -1
 		}
 		m.queue.turn(by)

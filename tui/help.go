@@ -69,7 +69,7 @@ func (h *help) key(k tea.KeyMsg, v view) action {
 	if h.Scroller.Key(k, max(1, v.h-1)) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "f1", "q", "?", "enter", "ctrl+c":
 		return doClose{}
 	}

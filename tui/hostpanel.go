@@ -19,7 +19,7 @@ func (p *hostpanel) key(k tea.KeyMsg, v view) action {
 	if p.Scroller.Key(k, max(1, v.h-1)) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "q", "enter", "ctrl+o", "ctrl+c":
 		return doClose{}
 	case "r":

@@ -19,10 +19,7 @@ const burstPause = 30 * time.Millisecond
 
 // key hands a key to what is on top.
 func (m *Model) key(k tea.KeyMsg) tea.Cmd {
-	s := k.String()
-	if k.Paste {
-		s = ""
-	}
+	s := kit.KeyName(k)
 	if s == "ctrl+c" {
 		return m.interrupt()
 	}

@@ -39,7 +39,7 @@ func (l *logview) key(k tea.KeyMsg, v view) action {
 	if l.up > 0 {
 		l.up += max(0, n-l.size)
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "up", "k":
 		l.up++
 	case "down", "j":

@@ -31,7 +31,7 @@ func (p *palette) shown(m *Model) []hostview.Tool {
 func (p *palette) key(k tea.KeyMsg, v view) action {
 	all := p.shown(v.m)
 	p.clamp(len(all))
-	key := k.String()
+	key := kit.KeyName(k)
 	if p.list.key(key, max(1, v.h-4)) {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (r *rawargs) title() string { return "arguments " + forms.Line(r.server+"/"
 
 func (r *rawargs) key(k tea.KeyMsg, v view) action {
 	r.width = max(1, v.w-4)
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "ctrl+c":
 		if t := strings.TrimSpace(r.edit.String()); t == "" || t == "{}" {
 			return doClose{}

@@ -17,7 +17,7 @@ func (p *serverpanel) title() string { return "servers" }
 
 func (p *serverpanel) key(k tea.KeyMsg, v view) action {
 	p.clamp(len(v.m.serverList))
-	key := k.String()
+	key := kit.KeyName(k)
 	if p.list.key(key, max(1, v.h/2)) {
 		return nil
 	}

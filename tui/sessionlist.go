@@ -64,7 +64,7 @@ func (s *sessionlist) key(k tea.KeyMsg, v view) action {
 	}
 	all := s.shown(v.m)
 	s.clamp(len(all))
-	key := k.String()
+	key := kit.KeyName(k)
 	if s.list.key(key, max(1, v.h-3)) {
 		return nil
 	}
@@ -93,7 +93,7 @@ func (s *sessionlist) key(k tea.KeyMsg, v view) action {
 }
 
 func (s *sessionlist) nameKey(k tea.KeyMsg) action {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "ctrl+c":
 		s.name = nil
 	case "enter":

@@ -9,6 +9,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -161,7 +162,7 @@ func (c *choices) move(by int) {
 
 // key handles a key of the list; any other means nothing here. page is half a window.
 func (c *choices) key(k tea.KeyMsg, page int) {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "up", "ctrl+p":
 		c.move(-1)
 	case "down", "ctrl+n":

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/huh"
 
 	"askback/tui/draft"
+	"askback/tui/kit"
 	"askback/tui/theme"
 )
 
@@ -132,7 +133,7 @@ func (f *field) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	broken := f.broken
 	f.broken = false
-	if denied(k) {
+	if k, ok = kit.ForInput(k); !ok {
 		return f, nil
 	}
 	if broken && k.Type == tea.KeyRunes {
@@ -144,19 +145,6 @@ func (f *field) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	f.input.key(k)
 	f.pull()
 	return f, nil
-}
-
-// denied are the keys that the text input must not see: alt+d and alt+delete panic at the end of the text, ctrl+v reads
-// the clipboard of the machine we run on, other alt keys type their letter.
-func denied(k tea.KeyMsg) bool {
-	if !k.Alt {
-		return k.Type == tea.KeyCtrlV
-	}
-	switch k.String() {
-	case "alt+b", "alt+f", "alt+left", "alt+right", "alt+backspace":
-		return false
-	}
-	return true
 }
 
 // admit flattens what is typed or pasted and holds it to the room that is left.

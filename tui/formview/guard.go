@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"askback/tui/kit"
 )
 
 // ignoring is what the form says while it swallows keys.
@@ -31,12 +33,9 @@ func (m *Model) stray(k tea.KeyMsg) {
 // printable says whether a key writes something.
 func printable(k tea.KeyMsg) bool { return k.Paste || k.Type == tea.KeyRunes || k.Type == tea.KeySpace }
 
-// command is the name of a key on a screen where letters are commands: a paste is none, and caps lock changes nothing.
+// command is the name of a key on a screen where letters are commands: caps lock changes nothing.
 func command(k tea.KeyMsg) string {
-	if k.Paste {
-		return ""
-	}
-	s := k.String()
+	s := kit.KeyName(k)
 	if k.Type == tea.KeyRunes {
 		return strings.ToLower(s)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 	"askback/tui/tty"
 )
 
@@ -22,7 +23,7 @@ func (m *Model) key(k tea.KeyMsg) Action {
 		return nil
 	}
 	m.status = ""
-	if k.String() == "ctrl+f" {
+	if kit.KeyName(k) == "ctrl+f" {
 		m.detail = nil
 		return Leave{m.req.ID}
 	}
@@ -53,7 +54,7 @@ func (m *Model) fillingKey(k tea.KeyMsg) Action {
 		return nil
 	}
 	f := m.current()
-	switch s := k.String(); s {
+	switch s := kit.KeyName(k); s {
 	case "ctrl+s":
 		m.openReview()
 	case "ctrl+x":

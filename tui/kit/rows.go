@@ -54,7 +54,7 @@ type Scroller struct {
 
 // Key moves the window and says whether it was a movement.
 func (s *Scroller) Key(k tea.KeyMsg, page int) bool {
-	switch k.String() {
+	switch KeyName(k) {
 	case "up", "k":
 		s.Top--
 	case "down", "j":

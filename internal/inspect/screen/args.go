@@ -35,7 +35,7 @@ func (p *formArgs) fit(m *Model) {
 
 func (p *formArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	p.fit(m)
-	if k.String() == "ctrl+c" {
+	if kit.KeyName(k) == "ctrl+c" {
 		m.pop()
 		return nil
 	}
@@ -103,7 +103,7 @@ func (p *jsonArgs) title(*Model) string {
 }
 
 func (p *jsonArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "ctrl+c":
 		m.pop()
 		return nil

@@ -100,7 +100,7 @@ func (m *Model) outcome(r *inspect.Run) string {
 }
 
 func (s *calls) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
-	if k.String() == "E" {
+	if kit.KeyName(k) == "E" {
 		f := inspect.ParseFilter("")
 		if s.filtered {
 			f = inspect.OfCalls(s.all...)
@@ -110,7 +110,7 @@ func (s *calls) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	if i < 0 {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "enter":
 		m.push(&convPage{c: s.all[i]})
 	default:
@@ -121,7 +121,7 @@ func (s *calls) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 
 // callKey does what can be done with a call wherever it is shown.
 func callKey(k tea.KeyMsg, m *Model, c *inspect.Conversation) tea.Cmd {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "e":
 		m.push(replay(c))
 	case "x":

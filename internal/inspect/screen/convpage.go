@@ -33,7 +33,7 @@ func (p *convPage) title(m *Model) string { return p.c.Method + " " + p.c.Name }
 
 func (p *convPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	p.layout(m, m.w)
-	if p.list.key(k.String(), max(1, m.h-5)) {
+	if p.list.key(kit.KeyName(k), max(1, m.h-5)) {
 		p.moved = p.at < p.n-1
 		return nil
 	}
@@ -41,7 +41,7 @@ func (p *convPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	if p.at < len(p.lines) {
 		at = p.lines[p.at].message
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "ctrl+c":
 		return p.interrupt(m)
 	case "esc", "q":

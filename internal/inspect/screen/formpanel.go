@@ -63,7 +63,7 @@ func (p *formPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		if !p.keys.Takes(m.now()) {
 			return nil
 		}
-		switch k.String() {
+		switch kit.KeyName(k) {
 		case "ctrl+f", "esc":
 			m.leavePanel()
 		case "enter", " ":

@@ -60,10 +60,10 @@ type confirm struct {
 func (c *confirm) title(*Model) string { return c.name }
 
 func (c *confirm) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if k.String() != "ctrl+c" && !c.keys.Takes(m.now()) || k.Paste {
+	if kit.KeyName(k) != "ctrl+c" && !c.keys.Takes(m.now()) || k.Paste {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "y":
 		m.pop()
 		return c.then(m)

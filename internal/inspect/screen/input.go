@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"askback/forms"
+	"askback/tui/kit"
 )
 
 const (
@@ -34,6 +35,10 @@ func newLine(text string) lineInput {
 
 // take takes a key. What would not be seen is typed as an escape, as everywhere.
 func (l *lineInput) take(k tea.KeyMsg) {
+	k, ok := kit.ForInput(k)
+	if !ok {
+		return
+	}
 	if k.Type == tea.KeyRunes {
 		k.Runes = []rune(forms.Line(string(k.Runes)))
 	}
@@ -86,10 +91,25 @@ func jsonBlock(s string) string {
 }
 
 func (a *areaInput) take(k tea.KeyMsg) {
+	k, ok := kit.ForInput(k)
+	if !ok || a.noWordBefore(k) {
+		return
+	}
 	if k.Type == tea.KeyRunes {
 		k.Runes = []rune(a.safe(string(k.Runes)))
 	}
 	a.Model, _ = a.Model.Update(k)
+}
+
+// noWordBefore says whether a key goes to the word before the cursor where there is none: bubbles never stops looking.
+func (a *areaInput) noWordBefore(k tea.KeyMsg) bool {
+	if name := kit.KeyName(k); name != "alt+b" && name != "alt+left" {
+		return false
+	}
+	lines, at := strings.Split(a.Value(), "\n"), a.LineInfo()
+	line := []rune(lines[a.Line()])
+	before := string(line[:min(len(line), at.StartColumn+at.ColumnOffset)])
+	return strings.TrimSpace(strings.Join(append(lines[:a.Line()], before), "")) == ""
 }
 
 // size gives the text its room; the cursor stays in view.

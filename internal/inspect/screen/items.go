@@ -71,7 +71,7 @@ func (s *prompts) row(m *Model, i, w int) string {
 }
 
 func (s *prompts) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
-	if k.String() == "r" {
+	if kit.KeyName(k) == "r" {
 		return m.listAgain("prompts/list")
 	}
 	if i < 0 {
@@ -86,7 +86,7 @@ func (s *prompts) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 		}
 		m.push(newTextArgs(q, e.item, m))
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "enter":
 		use(m)
 	case "e":
@@ -125,7 +125,7 @@ func (s *resources) row(m *Model, i, w int) string {
 }
 
 func (s *resources) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
-	if k.String() == "r" {
+	if kit.KeyName(k) == "r" {
 		return m.listAgain("resources/list", "resources/templates/list")
 	}
 	if i < 0 {
@@ -140,7 +140,7 @@ func (s *resources) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 		}
 		m.call(q)
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "enter":
 		use(m)
 	case "d":

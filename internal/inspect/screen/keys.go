@@ -52,7 +52,7 @@ var bindings = []binding{
 }
 
 func (m *Model) key(k tea.KeyMsg) tea.Cmd {
-	s := k.String()
+	s := kit.KeyName(k)
 	if m.tooSmall() {
 		if s == "ctrl+c" {
 			return m.twice(leaveAgain, 0, m.quit)

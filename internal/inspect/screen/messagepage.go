@@ -60,7 +60,7 @@ func (p *messagePage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "q", "enter", "ctrl+c":
 		m.pop()
 	case "c":
@@ -92,7 +92,7 @@ func (p *messagePage) step(by int, m *Model) {
 }
 
 func (p *messagePage) searchKey(k tea.KeyMsg, m *Model) {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "ctrl+c":
 		p.search.SetValue("")
 		p.searching, p.found = false, -1

@@ -78,13 +78,13 @@ func (s *messages) row(m *Model, i, w int) string {
 }
 
 func (s *messages) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
-	if k.String() == "E" {
+	if kit.KeyName(k) == "E" {
 		return m.export(inspect.ParseFilter(s.filter))
 	}
 	if i < 0 {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "enter":
 		p := newMessagePage(s.all[i])
 		p.among = s.all
@@ -132,7 +132,7 @@ func (p *diffPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "q", "d", "ctrl+c":
 		m.pop()
 	case "c":

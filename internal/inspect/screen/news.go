@@ -73,7 +73,7 @@ func (s *newsList) row(m *Model, i, w int) string {
 }
 
 func (s *newsList) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "enter":
 		if i >= 0 {
 			m.push(&describePage{name: "news of " + s.all[i].server, parts: []part{{"", s.all[i].full}}, copies: "it", call: (*Model).pop})

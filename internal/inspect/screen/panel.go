@@ -126,7 +126,7 @@ func (m *Model) answer(p panel, r inspect.Reply) tea.Cmd {
 }
 
 func (m *Model) panelKey(k tea.KeyMsg) tea.Cmd {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "ctrl+c":
 	case "f1":
 		m.over, m.notice = &help{}, ""

@@ -57,7 +57,7 @@ func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		return nil
 	}
 	m.notice = ""
-	s := k.String()
+	s := kit.KeyName(k)
 	switch {
 	case s == "ctrl+f":
 		m.leavePanel()
@@ -146,7 +146,7 @@ func (p *samplingPanel) write(text string) {
 }
 
 func (p *samplingPanel) writeKey(k tea.KeyMsg) tea.Cmd {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc":
 		p.stage = samplingReading
 	case "ctrl+s":
@@ -167,7 +167,7 @@ func (p *samplingPanel) reviewKey(k tea.KeyMsg, m *Model) tea.Cmd {
 	if k.Paste || p.Scroller.Key(k, max(1, p.room(m)-1)) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "s":
 		return m.answer(p, inspect.Reply{Message: p.review})
 	case "e", "esc":

@@ -55,7 +55,7 @@ func (s *servers) hints(*Model) []kit.Hint {
 func (s *servers) empty(*Model) string { return "no server" }
 
 func serverKey(k tea.KeyMsg, m *Model, name string) tea.Cmd {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "enter":
 		m.push(&serverPage{name: name})
 	case "r":
@@ -83,7 +83,7 @@ func (p *serverPage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "q", "ctrl+c":
 		m.pop()
 	case "enter":
@@ -166,10 +166,10 @@ func (l *levels) title(*Model) string { return "log level of " + l.server }
 
 func (l *levels) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	l.clamp(len(logLevels))
-	if l.list.key(k.String(), 4) {
+	if l.list.key(kit.KeyName(k), 4) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "q", "ctrl+c":
 		m.pop()
 	case "enter":

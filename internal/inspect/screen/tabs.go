@@ -67,7 +67,7 @@ func (t *tab) gather(m *Model) {
 
 func (t *tab) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	t.gather(m)
-	s := k.String()
+	s := kit.KeyName(k)
 	if t.list.key(s, max(1, m.h-5)) {
 		t.follow = t.at == t.n-1 && (m.tab == tabMessages || m.tab == tabNews || m.tab == tabCalls)
 		return nil
@@ -88,7 +88,7 @@ func (t *tab) key(k tea.KeyMsg, m *Model) tea.Cmd {
 }
 
 func (t *tab) filterKey(k tea.KeyMsg, m *Model) {
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "ctrl+c":
 		t.filter.SetValue("")
 		t.filtering = false

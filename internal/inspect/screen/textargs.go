@@ -52,7 +52,7 @@ func (p *textArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		return p.offerKey(k)
 	}
 	p.problem = ""
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "ctrl+c":
 		m.pop()
 	case "ctrl+s":
@@ -77,10 +77,10 @@ func (p *textArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 // offerKey chooses among what the server suggests.
 func (p *textArgs) offerKey(k tea.KeyMsg) tea.Cmd {
 	p.choice.clamp(len(p.offers))
-	if k.Type != tea.KeyRunes && p.choice.key(k.String(), 5) {
+	if k.Type != tea.KeyRunes && p.choice.key(kit.KeyName(k), 5) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "enter", "tab":
 		p.values[p.at].SetValue(forms.Line(p.offers[p.choice.at]))
 		p.values[p.at].CursorEnd()

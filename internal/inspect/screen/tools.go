@@ -43,7 +43,7 @@ func named(name, about string, w int, m *Model) string {
 }
 
 func (s *tools) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
-	if k.String() == "r" {
+	if kit.KeyName(k) == "r" {
 		m.notice = "changed tools are listed when the server tells of them, or anew: 1, r"
 		return nil
 	}
@@ -51,7 +51,7 @@ func (s *tools) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 		return nil
 	}
 	t := s.all[i]
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "enter":
 		m.askTool(t)
 	case "e":
@@ -111,7 +111,7 @@ func (p *describePage) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}
-	switch k.String() {
+	switch kit.KeyName(k) {
 	case "esc", "q", "d", "ctrl+c":
 		m.pop()
 	case "enter":

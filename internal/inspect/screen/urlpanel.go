@@ -65,7 +65,7 @@ func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		return nil
 	}
 	m.notice = ""
-	s := k.String()
+	s := kit.KeyName(k)
 	if s == "ctrl+f" {
 		m.leavePanel()
 		return nil
