@@ -15,7 +15,6 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"askback/forms"
 	"askback/protocol"
 )
 
@@ -106,8 +105,11 @@ func (d *dialer) dial(ctx context.Context) (*websocket.Conn, *heardConn, *Error)
 	c, res, err := ws.DialContext(ctx, d.endpoint.url, http.Header{"Authorization": {"Bearer " + token}})
 	if err != nil {
 		bad := d.dialError(ctx, err, res, conn != nil)
-		if proxied && bad.Code == CodeNotAHost && res == nil {
-			bad = errorf(CodeUnreachable, "the proxy before %s does not connect to it: %s", d.endpoint.url, forms.Line(err.Error()))
+		switch {
+		case proxied && bad.Code == CodeNotAHost && res == nil:
+			bad = errorf(CodeUnreachable, "the proxy before %s does not connect to it: %v", d.endpoint.url, err)
+		case proxied && conn == nil && ctx.Err() == nil:
+			bad = errorf(CodeUnreachable, "the proxy before %s cannot be used: %v", d.endpoint.url, err)
 		}
 		return nil, nil, bad
 	}

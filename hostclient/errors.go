@@ -91,8 +91,9 @@ func (e *Error) Permanent() bool {
 	return false
 }
 
+// errorf makes an Error whose message can be shown: what the network, a certificate or a Host says may be part of it.
 func errorf(code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	return &Error{Code: code, Message: forms.Line(fmt.Sprintf(format, args...))}
 }
 
 // violation is the Host's breach of the protocol.

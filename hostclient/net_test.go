@@ -2,10 +2,16 @@ package hostclient_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"io"
 	"log"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +20,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -59,6 +66,32 @@ func TestTLS(t *testing.T) {
 	opts.CAFile = ca
 	if err := newView(t, opts).Ready(t.Context()); hostclient.CodeOf(err) != hostclient.CodeBadEndpoint {
 		t.Errorf("a CA file without certificate: %v", err)
+	}
+}
+
+// TestWordsOfACertificate: whoever answers chooses the names in its certificate, and they are part of the error.
+func TestWordsOfACertificate(t *testing.T) {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"x\x1b]0;title\x07\n.example"}}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	srv.StartTLS()
+	defer srv.Close()
+	opts := hostclient.Options{URL: "wss://host.test", Token: func() (string, error) { return token, nil }}
+	opts.NetDial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, srv.Listener.Addr().String())
+	}
+	err = newView(t, opts).Ready(t.Context())
+	if hostclient.CodeOf(err) != hostclient.CodeTLS || err.Error() != forms.Line(err.Error()) {
+		t.Errorf("%s %q", hostclient.CodeOf(err), err)
 	}
 }
 
@@ -110,7 +143,7 @@ func TestWhatIsNoHost(t *testing.T) {
 func TestProxy(t *testing.T) {
 	if address := os.Getenv("ASKBACK_TEST_PROXIED"); address != "" {
 		err := newView(t, hostclient.Options{URL: address, Token: func() (string, error) { return token, nil }}).Ready(t.Context())
-		if hostclient.CodeOf(err) != hostclient.CodeUnreachable || !strings.Contains(err.Error(), "proxy") || err.Error() != forms.Line(err.Error()) {
+		if hostclient.CodeOf(err) != hostclient.CodeUnreachable || !strings.Contains(err.Error(), "the proxy before") || strings.Contains(err.Error(), "secret") || err.Error() != forms.Line(err.Error()) {
 			t.Errorf("%s %v", hostclient.CodeOf(err), err)
 		}
 		return
@@ -132,10 +165,21 @@ func TestProxy(t *testing.T) {
 		asked <- string(data[:n])
 		io.WriteString(c, "HTTP/1.1 407 Who are\x1b[2J you\r\nContent-Length: 0\r\n\r\n")
 	}()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestProxy$")
-	cmd.Env = append(os.Environ(), "ASKBACK_TEST_PROXIED=wss://host.invalid:7443", "HTTPS_PROXY=http://"+l.Addr().String(), "NO_PROXY=")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	for name, proxy := range map[string]string{
+		"refuses":          "http://" + l.Addr().String(),
+		"is not there":     "http://somebody:secret@" + gone.Addr().String(),
+		"cannot be spoken": "https://somebody:secret@" + l.Addr().String(),
+	} {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestProxy$")
+		cmd.Env = append(os.Environ(), "ASKBACK_TEST_PROXIED=wss://host.invalid:7443", "HTTPS_PROXY="+proxy, "NO_PROXY=")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
 	}
 	if got := <-asked; !strings.HasPrefix(got, "CONNECT host.invalid:7443 ") || strings.Contains(got, token) {
 		t.Errorf("the proxy was asked %q", got)
