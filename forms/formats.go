@@ -1,9 +1,12 @@
 package forms
 
 import (
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 func (f Format) known() bool {
@@ -21,10 +24,16 @@ func (f Format) check(s string) string {
 	switch f {
 	case FormatEmail:
 		if !isEmail(s) {
+			if r := foreign(s, ""); r != 0 {
+				return fmt.Sprintf("holds %s; an e-mail address is plain ASCII, with such a host as xn--…", quoteName(string(r)))
+			}
 			return "must be a bare e-mail address such as name@example.org"
 		}
 	case FormatURI:
 		if !isURI(s) {
+			if r := foreign(s, uriSigns+"%"); r != 0 && hasScheme(s) {
+				return escapeFor(r)
+			}
 			return "must be a full address with its scheme, such as https://example.org/x"
 		}
 	case FormatDate:
@@ -33,10 +42,71 @@ func (f Format) check(s string) string {
 		}
 	case FormatDateTime:
 		if !isDateTime(s) {
+			if isDateTime(s + "Z") {
+				return "has no zone; end it with Z, or with an offset such as +02:00"
+			}
+			if why := wrongMoment(s); why != "" {
+				return why
+			}
 			return "must be a date and time with a zone, such as 2026-01-31T09:30:00Z"
 		}
 	}
 	return ""
+}
+
+// foreign is the first printable character of s that is not among letters, digits
+// and signs; with no signs, the first that is not ASCII; 0 where there is none.
+func foreign(s, signs string) rune {
+	for _, r := range s {
+		switch {
+		case r == utf8.RuneError || !unicode.IsPrint(r):
+		case r > 0x7f:
+			return r
+		case signs != "" && !isLetter(byte(r)) && !isDigit(byte(r)) && !strings.ContainsRune(signs, r):
+			return r
+		}
+	}
+	return 0
+}
+
+// escapeFor says how r is written in an address.
+func escapeFor(r rune) string {
+	out := fmt.Sprintf("holds %s; write it as %s", quoteName(string(r)), url.PathEscape(string(r)))
+	if r > 0x7f {
+		out += ", or such a host as xn--…"
+	}
+	return out
+}
+
+func hasScheme(s string) bool {
+	scheme, rest, ok := strings.Cut(s, ":")
+	return ok && rest != "" && scheme != "" && foreign(scheme, "+-.") == 0
+}
+
+// wrongMoment says what is wrong with a text that is written as a date and time
+// and names none, such as a leap second.
+func wrongMoment(s string) string {
+	const shape = "0000-00-00T00:00:00"
+	if len(s) <= len(shape) || !sameShape(s[:len(shape)], shape) {
+		return ""
+	}
+	if !isDate(s[:10]) {
+		return "names a day that is not in the calendar"
+	}
+	if moved := s[:11] + "00:00:00" + s[19:]; isDateTime(moved) {
+		return "names a time that is not on the clock: hours to 23, minutes and seconds to 59"
+	}
+	return ""
+}
+
+// sameShape reports whether s has digits and signs where shape has them.
+func sameShape(s, shape string) bool {
+	for i := range len(shape) {
+		if c := s[i]; isDigit(shape[i]) != isDigit(c) || !isDigit(c) && c|0x20 != shape[i]|0x20 {
+			return false
+		}
+	}
+	return true
 }
 
 // lengths are the shortest and the longest length of a text of the format, in
@@ -163,13 +233,16 @@ func isAuthority(s string) bool {
 	return ok && !strings.ContainsAny(name, "[]")
 }
 
+// uriSigns are what an address holds beside letters, digits and percent escapes.
+const uriSigns = "-._~:/?#[]@!$&'()*+,;="
+
 // isURIText reports whether s holds characters of RFC 3986 only, with whole
 // percent escapes.
 func isURIText(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case isLetter(c), isDigit(c), strings.IndexByte("-._~:/?#[]@!$&'()*+,;=", c) >= 0:
+		case isLetter(c), isDigit(c), strings.IndexByte(uriSigns, c) >= 0:
 		case c == '%':
 			if i+2 >= len(s) || !isHex(s[i+1]) || !isHex(s[i+2]) {
 				return false

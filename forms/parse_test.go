@@ -20,6 +20,8 @@ func TestParseText(t *testing.T) {
 	date := Field{Kind: KindString, Name: "f", Format: FormatDate}
 	dozen := 12
 	email := Field{Kind: KindString, Name: "f", Format: FormatEmail, MaxLength: &dozen}
+	uri := Field{Kind: KindString, Name: "f", Format: FormatURI}
+	moment := Field{Kind: KindString, Name: "f", Format: FormatDateTime}
 	for _, tc := range []struct {
 		name string
 		fd   Field
@@ -133,6 +135,21 @@ func TestParseText(t *testing.T) {
 		{"blank before an address that is too long", email, "\u2003a@b.example.org", "", "begins with a blank; remove it"},
 		{"control in an address", email, "a@b.example\r", "", "holds a control character (U+000D carriage return)"},
 		{"blank within an address", email, "a @b.example", "", "must be a bare e-mail address"},
+		{"letters beyond ASCII in an address", email, "a@\u00fc.example", "", `holds "ü"; an e-mail address is plain ASCII`},
+		{"letters beyond ASCII in a URI", uri, "https://a.example/b\u00fccher", "", `holds "ü"; write it as %C3%BC, or such a host as xn--…`},
+		{"blank in a URI", uri, "https://a.example/b c", "", `holds " "; write it as %20`},
+		{"backslash in a URI", uri, `https://a.example\b`, "", `write it as %5C`},
+		{"words", uri, "an \u00fc", "", "must be a full address with its scheme"},
+		{"no scheme", uri, "a.example/b", "", "must be a full address with its scheme"},
+		{"bad escape in a URI", uri, "https://a.example/%zz", "", "must be a full address with its scheme"},
+		{"leap second", moment, "2016-12-31T23:59:60Z", "", "seconds to 59"},
+		{"hour 24", moment, "2026-01-31T24:00:00+01:00", "", "hours to 23"},
+		{"no such day", moment, "2026-02-30T10:00:00Z", "", "not in the calendar"},
+		{"no zone", moment, "2026-01-31t10:00:00.5", "", "has no zone; end it with Z"},
+		{"blank for T", moment, "2026-01-31 10:00:00Z", "", "must be a date and time with a zone, such as"},
+		{"no seconds", moment, "2026-01-31T10:00Z", "", "must be a date and time with a zone, such as"},
+		{"no moment at all", moment, "2026-13-31T10:00:0", "", "must be a date and time with a zone, such as"},
+		{"an offset that is none", moment, "2026-01-31T10:00:00+1", "", "must be a date and time with a zone, such as"},
 		{"no date", date, "2026-02-30", "", "must be a calendar date such as 2026-01-31"},
 		{"unknown kind", Field{Kind: "x", Name: "f"}, "", "", "no known kind"},
 	} {
