@@ -127,3 +127,27 @@ func TestStateOverTheCut(t *testing.T) {
 		}
 	})
 }
+
+// TestOddlyCompressed: a reply that is compressed in a way that nobody asked for is told as what it is.
+func TestOddlyCompressed(t *testing.T) {
+	t.Parallel()
+	for how, says := range map[string]string{"br": "compressed as br", "Identity": "", "": ""} {
+		p := newPeer()
+		h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Mcp-Method") == "tools/call" && how != "" {
+				w.Header().Set("Content-Encoding", how)
+			}
+			p.ServeHTTP(w, r)
+		}))
+		m := startServers(t, Options{}, config.Server{Name: "s", Transport: config.HTTP, URL: h.URL})
+		waitReady(t, m, "s")
+		_, err := callT(t, m, `{}`, Handlers{})
+		if says == "" && err != nil {
+			t.Errorf("%q: %v", how, err)
+		} else if says != "" && !strings.Contains(wantCode(t, err, CodeProtocolError).Message, says) {
+			t.Errorf("%q: %v", how, err)
+		}
+		m.Close()
+		h.Close()
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -115,6 +116,8 @@ func (l *httpLink) exchange(ctx context.Context, cancel context.CancelCauseFunc,
 	switch {
 	case resp.StatusCode >= 300:
 		return nil, true, l.refused(req, resp)
+	case encoded(resp.Header):
+		err = &errBadReply{fmt.Sprintf("the server's reply is compressed as %s, which is not read here", clipText(l.ev.redact(resp.Header.Get("Content-Encoding")), 40))}
 	case typ == "application/json":
 		result, err = l.readJSON(ctx, req, resp.Body)
 	case typ == "text/event-stream":
@@ -132,6 +135,12 @@ func (l *httpLink) exchange(ctx context.Context, cancel context.CancelCauseFunc,
 		err = &errBadReply{fmt.Sprintf("the server's reply is %s, not JSON or an event stream", l.describeType(resp.Header.Get("Content-Type")))}
 	}
 	return result, true, err
+}
+
+// encoded reports a body that is compressed still: in another way than the one that is asked for.
+func encoded(h http.Header) bool {
+	how := h.Get("Content-Encoding")
+	return how != "" && !strings.EqualFold(how, "identity")
 }
 
 // post builds the HTTP request for one message. req may be nil, for what is not a request.
