@@ -242,7 +242,7 @@ func quotedLen(s string) int { return len(strictjson.AppendString(nil, s)) }
 // annotationsOf passes on the hints that the protocol knows.
 func annotationsOf(t ToolInfo) *hostclient.Annotations {
 	a := hostclient.Annotations{Title: t.Title}
-	v, err := strictjson.Parse(t.Annotations, strictjson.Limits{})
+	v, _, err := strictjson.ParseSchema(t.Annotations, strictjson.Limits{})
 	if err != nil {
 		v = strictjson.Value{}
 	}

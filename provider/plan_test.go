@@ -242,3 +242,11 @@ func BenchmarkPlanThousandTools(b *testing.B) {
 		}
 	}
 }
+
+// TestHintsBesideCutTitle: a title that was cut within a character takes no hint along.
+func TestHintsBesideCutTitle(t *testing.T) {
+	a := annotationsOf(ToolInfo{Annotations: []byte(`{"title":"x\ud83d","destructiveHint":false}`)})
+	if a == nil || a.Title != "x\ufffd" || a.DestructiveHint == nil || *a.DestructiveHint {
+		t.Errorf("%+v", a)
+	}
+}
