@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -36,20 +37,29 @@ func (p *formArgs) fit(m *Model) {
 func (p *formArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	p.fit(m)
 	if kit.KeyName(k) == "ctrl+c" {
-		m.pop()
+		m.leaveArgs(p)
 		return nil
 	}
 	switch a := p.f.Update(k).(type) {
 	case formview.Submit:
 		q := p.q
 		q.Arguments = p.f.Form().Object(a.Result)
-		return m.call(q)
+		return m.send(p, q)
 	case formview.Leave, formview.Close:
-		m.pop()
+		m.leaveArgs(p)
 	case formview.Copy:
 		return m.copy(a.Text, "what you typed")
 	}
 	return nil
+}
+
+// resume implements argsPage, unless the tool has come to ask for something else.
+func (p *formArgs) resume(fresh argsPage) bool {
+	if !reflect.DeepEqual(p.f.Form(), fresh.(*formArgs).f.Form()) {
+		return false
+	}
+	p.f.Reopen()
+	return true
 }
 
 func (p *formArgs) view(m *Model) string {
@@ -63,7 +73,8 @@ func (p *formArgs) hints(*Model) []kit.Hint        { return nil }
 // jsonArgs takes arguments as JSON, or the address of a resource, also those of a call that is made again.
 type jsonArgs struct {
 	q       inspect.Request
-	why     []string // why the form could not be shown; nil when the person wanted JSON
+	again   *inspect.Conversation // the call that is made again, or nil
+	why     []string              // why the form could not be shown; nil when the person wanted JSON
 	edit    areaInput
 	begun   string // what stood in edit at first
 	problem string
@@ -83,7 +94,7 @@ func newJSONArgs(q inspect.Request, text string, why []string) *jsonArgs {
 }
 
 // replay edits the arguments of a call for another one.
-func replay(c *inspect.Conversation) page {
+func replay(c *inspect.Conversation) *jsonArgs {
 	q := inspect.Request{Server: c.Server, Method: c.Method, Name: c.Name}
 	text := c.Name
 	if c.Method != "resources/read" {
@@ -92,7 +103,15 @@ func replay(c *inspect.Conversation) page {
 			text = inspect.Pretty(args)
 		}
 	}
-	return newJSONArgs(q, text, nil)
+	p := newJSONArgs(q, text, nil)
+	p.again = c
+	return p
+}
+
+// resume implements argsPage: JSON may say anything.
+func (p *jsonArgs) resume(fresh argsPage) bool {
+	p.why, p.problem = fresh.(*jsonArgs).why, ""
+	return true
 }
 
 func (p *jsonArgs) title(*Model) string {
@@ -105,7 +124,7 @@ func (p *jsonArgs) title(*Model) string {
 func (p *jsonArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	switch kit.KeyName(k) {
 	case "esc", "ctrl+c":
-		m.pop()
+		m.leaveArgs(p)
 		return nil
 	case "ctrl+s":
 		return p.send(m)
@@ -122,14 +141,14 @@ func (p *jsonArgs) send(m *Model) tea.Cmd {
 	q, text := p.q, strings.TrimSpace(p.edit.Value())
 	if q.Method == "resources/read" {
 		if p.edit.Value() == p.begun { // its name as the server has it, whatever cannot be shown of it
-			return m.call(q)
+			return m.send(p, q)
 		}
 		if text == "" || strings.ContainsAny(text, "\n\r") {
 			p.problem = "an address of one line"
 			return nil
 		}
 		q.Name = text
-		return m.call(q)
+		return m.send(p, q)
 	}
 	args, err := readArguments(text)
 	if err != nil {
@@ -137,7 +156,7 @@ func (p *jsonArgs) send(m *Model) tea.Cmd {
 		return nil
 	}
 	q.Arguments = args
-	return m.call(q)
+	return m.send(p, q)
 }
 
 // readArguments checks that a text is one JSON object. The error says where it is wrong.

@@ -123,7 +123,7 @@ func (s *calls) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 func callKey(k tea.KeyMsg, m *Model, c *inspect.Conversation) tea.Cmd {
 	switch kit.KeyName(k) {
 	case "e":
-		m.push(replay(c))
+		m.ask(replay(c))
 	case "x":
 		if c.Run == nil || !c.Run.Open() {
 			m.notice = "this call has ended"

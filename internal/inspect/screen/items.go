@@ -84,13 +84,13 @@ func (s *prompts) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 			m.call(q)
 			return
 		}
-		m.push(newTextArgs(q, e.item, m))
+		m.ask(newTextArgs(q, e.item))
 	}
 	switch kit.KeyName(k) {
 	case "enter":
 		use(m)
 	case "e":
-		m.push(newJSONArgs(q, "{}", nil))
+		m.ask(newJSONArgs(q, "{}", nil))
 	case "d":
 		m.push(&describePage{name: "prompt " + e.item.Name, call: use,
 			parts: []part{{"", e.item.Description}, {"definition", inspect.Pretty(e.item.Raw)}}})
@@ -135,7 +135,7 @@ func (s *resources) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	q := inspect.Request{Server: e.server, Method: "resources/read", Name: e.item.URI}
 	use := func(m *Model) {
 		if e.item.Template {
-			m.push(newTextArgs(q, e.item, m))
+			m.ask(newTextArgs(q, e.item))
 			return
 		}
 		m.call(q)

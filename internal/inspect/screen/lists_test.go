@@ -175,7 +175,7 @@ func TestTemplateArguments(t *testing.T) {
 	for _, s := range sizes {
 		bubble(t, slow, setup{w: s[0], h: s[1]}, func(r *rig) {
 			item := inspect.ReadItem(json.RawMessage(`{"name":"t","uriTemplate":"x://t/{id}{?q}"}`))
-			r.m.push(newTextArgs(inspect.Request{Server: peer.Name, Method: "resources/read"}, item, r.m))
+			r.m.push(newTextArgs(inspect.Request{Server: peer.Name, Method: "resources/read"}, item))
 			r.wants("id (required)", "q (optional)")
 			r.press("ctrl+s")
 			r.wants("id is required")
@@ -185,6 +185,97 @@ func TestTemplateArguments(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Arguments that were typed stay until they are sent, however they are typed and left.
+func TestArgumentsAreKept(t *testing.T) {
+	for _, leave := range []string{"esc", "ctrl+c"} {
+		for name, open := range map[string][]string{
+			"a form": {"2", "/", "plain", "enter", "enter"}, "JSON": {"2", "/", "plain", "enter", "e"}, "a prompt": {"3", "home", "enter"},
+			"a prompt as JSON": {"3", "home", "e"}, "a template": {"4", "end", "enter"}, "a call again": {"5", "home", "e"},
+		} {
+			bubble(t, demoServer, wide, func(r *rig) {
+				r.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "plain"})
+				r.settle()
+				typed := "some text"
+				if strings.Contains(name, "JSON") || name == "a call again" {
+					typed = `"text":"some text"`
+				}
+				r.press(open...)
+				r.press(leave)
+				r.wantsNot(argsKept)
+				r.press(open[len(open)-1], typed, leave)
+				r.wants(argsKept)
+				r.press(open[len(open)-1])
+				r.wants("some text")
+				r.press("f1", "1") // another list, over the help and the page
+				r.press(open[0], open[len(open)-1])
+				r.wants("some text")
+				before := len(r.m.log.Conversations)
+				if r.press("ctrl+s"); name == "a form" {
+					r.press("s")
+				}
+				if n := len(r.m.log.Conversations); n != before+1 || len(r.m.unsent) != 0 {
+					t.Errorf("%s, %s: %d calls, %d drafts\n%s", name, leave, n, len(r.m.unsent), r.frame())
+				}
+				if r.m.up != nil { // what the call asks
+					r.press("ctrl+f")
+				}
+				at := "home"
+				if name == "a template" {
+					at = "end"
+				}
+				r.press(open[0], at, open[len(open)-1])
+				if _, ok := r.m.top().(argsPage); !ok {
+					t.Errorf("%s: no page for arguments\n%s", name, r.frame())
+				}
+				r.wantsNot("some text", "as you left it")
+			})
+		}
+	}
+	bubble(t, demoServer, wide, func(r *rig) { // a tool that asks for something else by now is asked for that
+		tool := mcpmgr.Tool{Server: peer.Name, Name: "t", InputSchema: []byte(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+		r.m.askTool(tool)
+		r.press("some text", "esc")
+		tool.InputSchema = []byte(`{"type":"object","properties":{"a":{"type":"integer"}}}`)
+		r.m.askTool(tool)
+		r.wantsNot("some text", "as you left it")
+	})
+}
+
+// What a server suggests belongs to the argument that it was asked for, and to nothing that is typed since.
+func TestSuggestionsComeLate(t *testing.T) {
+	item := func(name string) inspect.Item {
+		return inspect.Item{Name: name, Arguments: []inspect.Argument{{Name: "first"}, {Name: "second"}}}
+	}
+	for name, meanwhile := range map[string][]string{"another argument": {"tab"}, "typing on": {"x"}, "another prompt": {"esc"}} {
+		bubble(t, demoServer, wide, func(r *rig) {
+			p := newTextArgs(inspect.Request{Server: peer.Name, Method: "prompts/get", Name: "one"}, item("one"))
+			r.m.ask(p)
+			_ = p.complete(r.m)
+			late := completed{p, p.asked, []string{"suggested"}, nil}
+			r.press(meanwhile...)
+			if name == "another prompt" {
+				other := newTextArgs(inspect.Request{Server: peer.Name, Method: "prompts/get", Name: "two"}, item("two"))
+				r.m.ask(other)
+				_ = other.complete(r.m)
+			}
+			r.send(late)
+			if r.wantsNot("suggested"); name == "typing on" && p.waiting {
+				t.Error("still waits")
+			}
+		})
+	}
+	bubble(t, demoServer, wide, func(r *rig) { // under the help
+		p := newTextArgs(inspect.Request{Server: peer.Name, Method: "prompts/get", Name: "one"}, item("one"))
+		r.m.ask(p)
+		_ = p.complete(r.m)
+		r.press("f1")
+		r.send(completed{p, p.asked, []string{"suggested"}, nil})
+		r.press("esc")
+		r.wants("suggested")
+		r.wantsNot("asking the server")
+	})
 }
 
 func TestLeaving(t *testing.T) {

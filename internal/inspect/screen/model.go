@@ -62,7 +62,8 @@ type Model struct {
 	up     panel   // the one on screen, or nil
 	over   *help   // the help over a panel, or nil
 	drafts drafts
-	visits uint64 // panels of authorizations
+	unsent map[argsOf]argsPage // arguments that were written, and not sent
+	visits uint64              // panels of authorizations
 
 	lists    map[listKey]*listing
 	status   map[string]mcpmgr.ServerStatus
@@ -110,7 +111,7 @@ type (
 
 func newModel(ctx context.Context, o Options, ins *inspect.Inspector, io terminalIO) *Model {
 	m := &Model{opt: o, ctx: ctx, ins: ins, log: inspect.NewLog(), th: o.Theme, io: io, now: o.Now, w: 80, h: 24,
-		lists: map[listKey]*listing{}, status: map[string]mcpmgr.ServerStatus{}, drafts: drafts{}}
+		lists: map[listKey]*listing{}, status: map[string]mcpmgr.ServerStatus{}, drafts: drafts{}, unsent: map[argsOf]argsPage{}}
 	m.tabs = newTabs()
 	for _, n := range ins.Names() {
 		m.status[n] = ins.Status(n)
@@ -152,9 +153,7 @@ func (m *Model) route(msg tea.Msg) tea.Cmd {
 			m.notice = errorText(msg.err)
 		}
 	case completed:
-		if p, ok := m.top().(*textArgs); ok {
-			p.completed(msg)
-		}
+		msg.of.completed(msg)
 	case opened:
 		for _, p := range m.panels {
 			if u, ok := p.(*urlPanel); ok && u.id() == msg.panel {

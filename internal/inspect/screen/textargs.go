@@ -2,6 +2,7 @@ package screen
 
 import (
 	"encoding/json"
+	"reflect"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -27,17 +28,24 @@ type textArgs struct {
 
 // completed is the answer to a completion.
 type completed struct {
+	of     *textArgs
 	asked  int
 	values []string
 	err    error
 }
 
-func newTextArgs(q inspect.Request, item inspect.Item, _ *Model) *textArgs {
+func newTextArgs(q inspect.Request, item inspect.Item) *textArgs {
 	p := &textArgs{q: q, item: item}
 	for range item.Arguments {
 		p.values = append(p.values, newLine(""))
 	}
 	return p
+}
+
+// resume implements argsPage, unless the server has come to ask for something else.
+func (p *textArgs) resume(fresh argsPage) bool {
+	p.problem, p.offers = "", nil
+	return reflect.DeepEqual(p.item.Arguments, fresh.(*textArgs).item.Arguments)
 }
 
 func (p *textArgs) title(*Model) string {
@@ -52,9 +60,10 @@ func (p *textArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 		return p.offerKey(k)
 	}
 	p.problem = ""
+	p.asked, p.waiting = p.asked+1, false // whoever goes on does not wait for what the server suggests
 	switch kit.KeyName(k) {
 	case "esc", "ctrl+c":
-		m.pop()
+		m.leaveArgs(p)
 	case "ctrl+s":
 		return p.send(m)
 	case "ctrl+t":
@@ -106,7 +115,7 @@ func (p *textArgs) complete(m *Model) tea.Cmd {
 	asked := p.asked
 	return func() tea.Msg {
 		values, err := m.ins.Complete(m.ctx, c)
-		return completed{asked, values, err}
+		return completed{p, asked, values, err}
 	}
 }
 
@@ -147,7 +156,7 @@ func (p *textArgs) send(m *Model) tea.Cmd {
 	q := p.q
 	if p.item.Template {
 		q.Name = inspect.ExpandTemplate(p.item.URI, given)
-		return m.call(q)
+		return m.send(p, q)
 	}
 	out := []byte{'{'}
 	for _, a := range p.item.Arguments {
@@ -163,7 +172,7 @@ func (p *textArgs) send(m *Model) tea.Cmd {
 		out = append(append(append(out, name...), ':'), value...)
 	}
 	q.Arguments = append(out, '}')
-	return m.call(q)
+	return m.send(p, q)
 }
 
 func (p *textArgs) rows(m *Model, w, h int) []string {

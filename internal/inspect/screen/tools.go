@@ -55,7 +55,7 @@ func (s *tools) key(k tea.KeyMsg, m *Model, i int) tea.Cmd {
 	case "enter":
 		m.askTool(t)
 	case "e":
-		m.push(newJSONArgs(inspect.Request{Server: t.Server, Method: "tools/call", Name: t.Name}, "{}", nil))
+		m.ask(newJSONArgs(inspect.Request{Server: t.Server, Method: "tools/call", Name: t.Name}, "{}", nil))
 	case "d":
 		m.push(describeTool(t))
 	}
@@ -73,11 +73,11 @@ func (m *Model) askTool(t mcpmgr.Tool) {
 	q := inspect.Request{Server: t.Server, Method: "tools/call", Name: t.Name}
 	form, why := forms.ArgumentsForm(t.InputSchema, forms.Requester{Name: t.Name, Source: t.Server}, t.Description)
 	if why != nil {
-		m.push(newJSONArgs(q, "{}", why))
+		m.ask(newJSONArgs(q, "{}", why))
 		return
 	}
 	f := formview.New(formview.Request{ID: "arguments", Form: form, Arguments: true}, formview.Options{Theme: m.th, Now: m.now})
-	m.push(&formArgs{q: q, f: f})
+	m.ask(&formArgs{q: q, f: f})
 }
 
 func describeTool(t mcpmgr.Tool) page {
