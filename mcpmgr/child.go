@@ -142,7 +142,7 @@ func startError(cfg config.Server, err error) error {
 	case errors.Is(err, os.ErrNotExist) && (filepath.Base(command) == command || serr == nil): // one of the PATH was found
 		return fmt.Errorf("the command %q is there, but the interpreter that its first line names, or the loader that it was built for, is not", command)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("the command %q was not found", command)
+		return fmt.Errorf("the command %q was not found%s", command, slip(command))
 	case errors.Is(err, os.ErrPermission):
 		return fmt.Errorf("the command %q is not executable", command)
 	}
@@ -209,4 +209,15 @@ func (c *child) Close() error {
 		_ = c.stderr.Close()
 	})
 	return nil
+}
+
+// slip is what is usual to be wrong with a command that was not found: it came from where a shell reads it.
+func slip(command string) string {
+	switch {
+	case strings.HasPrefix(command, "~"):
+		return "; ~ means nothing here, ${HOME} does"
+	case strings.ContainsAny(command, " \t"):
+		return `; what stands after the program belongs into "args"`
+	}
+	return ""
 }

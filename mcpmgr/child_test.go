@@ -420,6 +420,8 @@ func TestNoStart(t *testing.T) {
 		`"lost" is there, but`:                                     {Command: "lost", Env: []config.Pair{{Name: "PATH", Value: filepath.Dir(lost)}}},
 		`"./gone" was not found`:                                   {Command: "./gone", Dir: filepath.Dir(lost)},
 		`the command "no-such-command-anywhere" was not found`:     {Command: "no-such-command-anywhere"},
+		`was not found; what stands after the program belongs`:     {Command: "no-such-command -y @scope/server"},
+		`was not found; ~ means nothing here, ${HOME} does`:        {Command: "~/no such command"},
 		`is not executable`:                                        {Command: plain},
 		`the folder "/no/such/folder" to start the server in does`: {Command: os.Args[0], Dir: "/no/such/folder"},
 	} {

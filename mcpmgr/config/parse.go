@@ -71,7 +71,7 @@ func (p *parser) file(data []byte) {
 	found := false
 	for _, m := range top {
 		if m.key != "mcpServers" {
-			p.warn("", m.key, "unknown key")
+			p.warn("", m.key, "unknown key%s", meantAtTop[m.key])
 			continue
 		}
 		found = true
@@ -102,11 +102,11 @@ func (p *parser) file(data []byte) {
 // entry reads one server. Every problem of it is reported, not only the first.
 func (p *parser) entry(name string, raw json.RawMessage) {
 	before := len(p.f.Errors)
-	if !ValidName(name) {
+	ms, err := object(raw)
+	if !ValidName(name) && !isDisabled(ms) {
 		p.fail(name, "", "a server's name is 1 to 64 of the characters A-Z a-z 0-9 _ . -")
 		return
 	}
-	ms, err := object(raw)
 	if err != nil {
 		p.fail(name, "", "must be an object: %v", err)
 		return
@@ -125,6 +125,29 @@ func (p *parser) entry(name string, raw json.RawMessage) {
 		p.f.Servers = append(p.f.Servers, e.Server)
 	}
 }
+
+// isDisabled reports whether an entry is switched off: what does not run need not be right, its name included.
+func isDisabled(entry []member) bool {
+	for _, m := range entry {
+		if m.key == "disabled" {
+			return string(m.val) == "true"
+		}
+	}
+	return false
+}
+
+// What keys of other programs' files mean here, as the end of a warning.
+var (
+	meantAtTop = map[string]string{
+		"servers": `; servers stand under "mcpServers"`, "mcp": `; servers stand under "mcpServers"`,
+		"context_servers": `; servers stand under "mcpServers"`,
+	}
+	meantInEntry = map[string]string{
+		"serverUrl": `; the address is "url"`, "httpUrl": `; the address is "url"`, "uri": `; the address is "url"`,
+		"endpoint": `; the address is "url"`, "environment": `; variables stand under "env"`,
+		"workingDirectory": `; the folder is "cwd"`, "enabled": `; "disabled": true switches a server off`,
+	}
+)
 
 type entry struct {
 	p *parser
@@ -194,7 +217,7 @@ func (e *entry) key(m member) {
 	case "roots":
 		e.roots(m)
 	default:
-		e.p.warn(e.Name, m.key, "unknown key")
+		e.p.warn(e.Name, m.key, "unknown key%s", meantInEntry[m.key])
 	}
 }
 
