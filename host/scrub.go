@@ -28,6 +28,9 @@ func (s *store) scrub() error {
 	if err != nil || !marked {
 		return err
 	}
+	if !s.inPlace() {
+		return fmt.Errorf("rewrite the store %s: %w", s.path, errReplaced)
+	}
 	tmp := s.path + ".new"
 	os.Remove(tmp)
 	if err := s.copyTo(tmp); err != nil {

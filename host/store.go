@@ -28,6 +28,7 @@ var (
 
 	errStoreClosed = errors.New("the store is closed")
 	errLayout      = errors.New("the store was written by another version")
+	errReplaced    = errors.New("the file of the store was removed or replaced while the Host ran: what it would write now is nowhere")
 )
 
 // store is the durable side of the Host: one bbolt file and one goroutine that
@@ -36,7 +37,9 @@ var (
 // write returns only once its closure is on disk.
 type store struct {
 	db   *bolt.DB
-	path string
+	dir  string
+	path string      // of the file itself
+	file os.FileInfo // what db has open and locked
 
 	// fail lets a test refuse a write; nil outside tests.
 	fail func() error
@@ -60,9 +63,9 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the store folder: %w", err)
 	}
-	path := filepath.Join(dir, StoreFile)
+	path := target(filepath.Join(dir, StoreFile))
 	emptied := isEmptyFile(path)
-	db, err := openDatabase(path)
+	db, file, err := openDatabase(path)
 	if err == nil && emptied {
 		aside = noteEmptied(path)
 	}
@@ -70,14 +73,30 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 		if aside, err = setAside(path, err); err != nil {
 			return nil, nil, err
 		}
-		db, err = openDatabase(path)
+		db, file, err = openDatabase(path)
 	}
 	if err != nil {
 		return nil, aside, fmt.Errorf("open the store %s: %w", path, err)
 	}
-	s = &store{db: db, path: path, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s = &store{db: db, dir: dir, path: target(path), file: file, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go s.commitLoop()
 	return s, aside, nil
+}
+
+// target is where a path leads: a store may be a link to a file on another disk, and what is renamed is the file.
+func target(path string) string {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		if file, err := filepath.EvalSymlinks(path); err == nil {
+			return file
+		}
+	}
+	return path
+}
+
+// inPlace reports whether the file that is open is still what the store's path leads to.
+func (s *store) inPlace() bool {
+	now, err := os.Stat(s.path)
+	return err == nil && os.SameFile(now, s.file)
 }
 
 func isEmptyFile(path string) bool {
@@ -117,7 +136,7 @@ func (s *store) replace(reason error) (*store, *SetAside, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	fresh, _, err := openStore(filepath.Dir(s.path))
+	fresh, _, err := openStore(s.dir)
 	return fresh, aside, err
 }
 
@@ -150,36 +169,36 @@ func refusedBySystem(err error) bool {
 	return ok
 }
 
-func openDatabase(path string) (*bolt.DB, error) {
+func openDatabase(path string) (*bolt.DB, os.FileInfo, error) {
 	info, statErr := os.Stat(path)
 	existed := statErr == nil && info.Size() > 0
 	if existed && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		_ = os.Chmod(path, 0o600) // best effort: it holds answers
 	}
-	db, err := guardOpen(path)
+	db, file, err := guardOpen(path)
 	if err != nil {
 		switch {
 		case errors.Is(err, berrors.ErrTimeout):
-			return nil, ErrStoreInUse
+			return nil, nil, ErrStoreInUse
 		case existed && !refusedBySystem(err):
-			return nil, damagedError{err}
+			return nil, nil, damagedError{err}
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	if existed {
 		if err := verify(db, info.Size()); err != nil {
 			db.Close()
-			return nil, damagedError{err}
+			return nil, nil, damagedError{err}
 		}
 	}
 	if err := guarded(func() error { return prepare(db) }); err != nil {
 		db.Close()
 		if existed && !errors.Is(err, errLayout) && !refusedBySystem(err) {
-			return nil, damagedError{err}
+			return nil, nil, damagedError{err}
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	return db, nil
+	return db, file, nil
 }
 
 // prepare makes what a new store lacks.
@@ -191,7 +210,8 @@ func prepare(db *bolt.DB) error {
 	return db.Update(createBuckets)
 }
 
-func guardOpen(path string) (db *bolt.DB, err error) {
+// guardOpen also returns what the open file is.
+func guardOpen(path string) (db *bolt.DB, info os.FileInfo, err error) {
 	var file *os.File
 	opt := &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType, OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 		f, err := os.OpenFile(name, flag, mode)
@@ -204,17 +224,18 @@ func guardOpen(path string) (db *bolt.DB, err error) {
 			db, oerr = bolt.Open(path, 0o600, opt)
 			return oerr
 		})
-		if err != nil || isFile(file, path) {
-			return db, err
+		if err != nil {
+			return nil, nil, err
+		}
+		if info, err = file.Stat(); err != nil {
+			db.Close()
+			return nil, nil, err
+		}
+		if now, err := os.Stat(path); err != nil || os.SameFile(info, now) {
+			return db, info, nil
 		}
 		db.Close() // what was locked is not there any more: a closing Host has replaced it
 	}
-}
-
-func isFile(f *os.File, path string) bool {
-	a, err1 := f.Stat()
-	b, err2 := os.Stat(path)
-	return err1 != nil || err2 != nil || os.SameFile(a, b)
 }
 
 // write runs fn in a transaction and returns when it is on disk. fn may run more
@@ -272,6 +293,9 @@ func (s *store) commit(group []*storeWrite) {
 	for len(group) > 0 {
 		failed := -1
 		err := guarded(func() error {
+			if !s.inPlace() {
+				return errReplaced
+			}
 			return s.db.Update(func(tx *bolt.Tx) error {
 				for i, w := range group {
 					if err := w.fn(tx); err != nil {

@@ -581,3 +581,84 @@ func TestRemovalOfWhatIsDamaged(t *testing.T) {
 		})
 	}
 }
+
+// TestStoreThatWasRemoved: a Host whose file is gone stores nothing that would be lost with it, and leaves the file alone
+// that another Host has made in its place.
+func TestStoreThatWasRemoved(t *testing.T) {
+	r := newRig(t, nil)
+	view := r.connect(access.RoleClient, 81, "x")
+	session := view.newSession("ask")
+	view.ok("session.remove", frame{"sessionId": session, "expectedRevision": 1}) // the file is to be rewritten on close
+	path := filepath.Join(r.opt.Dir, StoreFile)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	create := func(p *peer) string {
+		return p.ask("session.create", frame{"sessionId": newID(), "workspace": frame{"kind": "project", "projectId": "default"}, "modelTarget": frame{"kind": "default"}})
+	}
+	if f := view.answer(create(view)); f.text("error.code") != "persistence_failed" {
+		t.Errorf("without a file: %v", f)
+	}
+	other := newRig(t, func(o *Options) { o.Dir = r.opt.Dir })
+	kept := other.connect(access.RoleClient, 81, "x").newSession("ask")
+	if f := view.answer(create(view)); f.text("error.code") != "persistence_failed" {
+		t.Errorf("beside another Host: %v", f)
+	}
+	if err := r.h.Close(); !errors.Is(err, errReplaced) || !strings.Contains(err.Error(), path) {
+		t.Errorf("closed with %v", err)
+	}
+	if !strings.Contains(r.log.String(), errReplaced.Error()) {
+		t.Errorf("the log:\n%s", r.log)
+	}
+	other.stop()
+	other.start()
+	if item := other.connect(access.RoleClient, 81, "x").ok("session.catalog.query", frame{"kind": "get", "sessionId": kept}); item.text("session.id") != kept {
+		t.Errorf("what the other Host stored is gone: %v", item)
+	}
+}
+
+// TestLinkedStore: where the store is a link, its file stays where it leads: rewritten, set aside and made anew there.
+func TestLinkedStore(t *testing.T) {
+	dir, disk := t.TempDir(), t.TempDir()
+	link, file := filepath.Join(dir, StoreFile), filepath.Join(disk, "answers.db")
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	list := func(dir string) (names []string) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name()+" "+e.Type().String()[:1])
+		}
+		return names
+	}
+	r := newRig(t, func(o *Options) { o.Dir = dir })
+	view := r.connect(access.RoleClient, 81, "x")
+	gone, kept := view.newSession("ask"), view.newSession("ask")
+	view.ok("session.remove", frame{"sessionId": gone, "expectedRevision": 1})
+	r.stop()
+	if here, there := list(dir), list(disk); !slices.Equal(here, []string{"host.db L"}) || !slices.Equal(there, []string{"answers.db -"}) {
+		t.Fatalf("%v, %v", here, there)
+	}
+	r.start()
+	if item := r.connect(access.RoleClient, 81, "x").ok("session.catalog.query", frame{"kind": "get", "sessionId": kept}); item.text("session.id") != kept {
+		t.Errorf("lost: %v", item)
+	}
+	err := r.h.store.write(func(tx *bolt.Tx) error { return tx.Bucket(bucketSessions).Put([]byte("bad"), []byte("{")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.stop()
+	r.start() // pages are whole, a record is not
+	aside := r.h.SetAside()
+	if aside == nil || filepath.Dir(aside.MovedTo) != disk {
+		t.Fatalf("set aside: %+v", aside)
+	}
+	r.connect(access.RoleClient, 81, "x").newSession("ask")
+	r.stop()
+	if here, there := list(dir), list(disk); !slices.Equal(here, []string{"host.db L"}) || len(there) != 2 || there[0] != "answers.db -" {
+		t.Errorf("%v, %v", here, there)
+	}
+}
