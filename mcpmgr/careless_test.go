@@ -151,3 +151,20 @@ func TestOddlyCompressed(t *testing.T) {
 		h.Close()
 	}
 }
+
+// TestToolsDeclared: an empty list means the empty object that some languages cannot write.
+func TestToolsDeclared(t *testing.T) {
+	t.Parallel()
+	for caps, tools := range map[string]int{`{"tools":{}}`: 1, `{"tools":[]}`: 1, `{"tools":true}`: 1, `[]`: 1, `null`: 1,
+		`{}`: 0, `{"prompts":{}}`: 0, `{"tools":null}`: 0, `{"tools":false}`: 0} {
+		for _, legacy := range []bool{false, true} {
+			p := newPeer()
+			p.legacyOnly, p.caps = legacy, caps
+			m := manage(t, "pipe", p, Options{})
+			if n := len(m.Tools()); n != tools {
+				t.Errorf("%s, legacy %v: %d tools", caps, legacy, n)
+			}
+			m.Close()
+		}
+	}
+}

@@ -277,10 +277,11 @@ func (s *session) initialize(ctx context.Context, version string) error {
 	return err
 }
 
-// capability reports whether the server declared caps[name], and caps[name][flag] is true.
+// capability reports whether the server declared caps[name], and caps[name][flag] is true. Some languages write an empty
+// object as an empty list, and some authors true.
 func (s *session) capability(name, flag string) (declared, set bool) {
 	c, ok := lookup(s.caps, name)
-	if !ok || !isObject(c) {
+	if !ok || isNull(c) || string(c) == "false" {
 		return false, false
 	}
 	f, _ := lookup(c, flag)
