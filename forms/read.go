@@ -176,6 +176,10 @@ func (r *reader) rootType(val strictjson.Value) {
 }
 
 func (r *reader) rootProperties(val strictjson.Value) {
+	if val.Kind() == strictjson.Array && val.Len() == 0 { // how PHP writes an object without members
+		r.out.Changed = append(r.out.Changed, Hint{Text: `"properties" is a list; an empty one is read as an object without properties`})
+		return
+	}
 	if val.Kind() != strictjson.Object {
 		r.refuse("", "properties", "must be an object")
 		return
