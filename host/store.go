@@ -78,17 +78,22 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 	if err != nil {
 		return nil, aside, fmt.Errorf("open the store %s: %w", path, err)
 	}
-	s = &store{db: db, dir: dir, path: target(path), file: file, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	s = &store{db: db, dir: dir, path: path, file: file, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go s.commitLoop()
 	return s, aside, nil
 }
 
 // target is where a path leads: a store may be a link to a file on another disk, and what is renamed is the file.
 func target(path string) string {
-	if info, err := os.Lstat(path); err == nil && info.Mode()&os.ModeSymlink != 0 {
-		if file, err := filepath.EvalSymlinks(path); err == nil {
-			return file
+	for range 16 {
+		to, err := os.Readlink(path)
+		if err != nil {
+			break
 		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Dir(path) + string(filepath.Separator) + to // not cleaned: the folder may be a link itself
+		}
+		path = to
 	}
 	return path
 }

@@ -254,6 +254,31 @@ func TestInstances(t *testing.T) {
 	}
 }
 
+// TestLinkedPins: where the file of pins is a link, it is the file that is written.
+func TestLinkedPins(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "real.json")
+	link := filepath.Join(dir, "hosts.json")
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	bubble(t, func(t *testing.T) {
+		h := newScripted(t)
+		opts := h.options()
+		opts.Pins = hostclient.PinFile(link)
+		v := newView(t, opts)
+		h.accepted()
+		if err := v.Ready(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), rootA) {
+		t.Errorf("%q, %v", data, err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info.Mode(), err)
+	}
+}
+
 func TestPinFileThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "hosts.json")

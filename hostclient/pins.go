@@ -90,8 +90,24 @@ func (p *Pins) change(edit func(*pinFile) (write bool)) error {
 	return replaceFile(p.path, append(data, '\n'))
 }
 
+// target is where a path leads: what is replaced is the file, not a link to it.
+func target(path string) string {
+	for range 16 {
+		to, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Dir(path) + string(filepath.Separator) + to // not cleaned: the folder may be a link itself
+		}
+		path = to
+	}
+	return path
+}
+
 // replaceFile writes a file of mode 0600 so that a reader sees the old content or the new, never half of it.
 func replaceFile(path string, data []byte) error {
+	path = target(path)
 	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return err

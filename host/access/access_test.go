@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -256,32 +257,68 @@ func TestBadFile(t *testing.T) {
 // Two stores on one file stand for two processes.
 func TestOtherProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tokens.json")
-	host, cli := open(t, path), open(t, path)
-	tok := add(t, cli, "late", RoleClient, 0)
-	if _, ok := host.Verify(tok); !ok {
-		t.Fatal("a running Host does not know a new token")
-	}
-	var dropped []Credential
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	got := make(chan time.Time, 1)
-	wg.Go(func() {
-		host.Watch(ctx, func(c Credential) {
-			dropped = append(dropped, c)
-			got <- time.Now()
-		}, nil)
+	synctest.Test(t, func(t *testing.T) {
+		host, cli := open(t, path), open(t, path)
+		tok := add(t, cli, "late", RoleClient, 0)
+		if _, ok := host.Verify(tok); !ok {
+			t.Fatal("a running Host does not know a new token")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		dropped := make(chan Credential, 2)
+		var wg sync.WaitGroup
+		wg.Go(func() { host.Watch(ctx, func(c Credential) { dropped <- c }, nil) })
+		start := time.Now()
+		if err := cli.Revoke("late"); err != nil {
+			t.Fatal(err)
+		}
+		if c := <-dropped; c.Name != "late" || time.Since(start) > time.Second {
+			t.Errorf("dropped %v after %v", c, time.Since(start))
+		}
+		time.Sleep(time.Minute)
+		cancel()
+		wg.Wait()
+		if len(dropped) != 0 {
+			t.Errorf("and then %v", <-dropped)
+		}
 	})
-	start := time.Now()
-	if err := cli.Revoke("late"); err != nil {
+}
+
+// TestLinkedFile: what is changed through a link is changed for whoever reads the file that it leads to.
+func TestLinkedFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "real", "tokens.json")
+	if err := os.Mkdir(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if at := <-got; at.Sub(start) > time.Second {
-		t.Errorf("dropped after %v", at.Sub(start))
+	link := filepath.Join(dir, "tokens.json")
+	if err := errors.Join(os.Symlink("hop", link), os.Symlink(filepath.Join("real", "tokens.json"), filepath.Join(dir, "hop"))); err != nil {
+		t.Skip(err)
 	}
-	cancel()
-	wg.Wait()
-	if len(dropped) != 1 || dropped[0].Name != "late" {
-		t.Errorf("dropped %v", dropped)
+	cli := open(t, link)
+	tok := add(t, cli, "laptop", RoleClient, 0)
+	host := open(t, file)
+	if _, ok := host.Verify(tok); !ok {
+		t.Error("a token that was added through the link is not in the file")
+	}
+	if err := cli.Revoke("laptop"); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := host.Verify(tok); ok {
+		t.Error("a token that was revoked through the link still counts")
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is %v, %v", info.Mode(), err)
+	}
+}
+
+// TestPipe: what is no file is told, and not waited for.
+func TestPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	if out, err := exec.Command("mkfifo", path).CombinedOutput(); err != nil {
+		t.Skipf("%v %s", err, out)
+	}
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -109,6 +109,9 @@ func utc(t time.Time) time.Time {
 
 // readEntries reads the file at path. A missing file is an empty one.
 func readEntries(path string) ([]entry, fs.FileInfo, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s: not a regular file", path) // opening a pipe would wait for a writer
+	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, nil
@@ -138,12 +141,29 @@ func readEntries(path string) ([]entry, fs.FileInfo, error) {
 	return entries, info, nil
 }
 
+// target is where a path leads: a token file may be a link to the one that another Host reads, and what is replaced is
+// the file.
+func target(path string) string {
+	for range 16 {
+		to, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Dir(path) + string(filepath.Separator) + to // not cleaned: the folder may be a link itself
+		}
+		path = to
+	}
+	return path
+}
+
 // writeEntries replaces the file at path so that a reader sees the old text or the new, and a crash leaves one of them.
 func writeEntries(path string, entries []entry) (err error) {
 	data, err := encodeEntries(entries)
 	if err != nil {
 		return err
 	}
+	path = target(path)
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // 0600
 	if err != nil {
 		return err
