@@ -1,11 +1,13 @@
 package mcpmgr
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,7 +83,50 @@ func paramHeaders(schema json.RawMessage) ([]paramHeader, error) {
 	if err := walk(schema, nil); err != nil {
 		return nil, err
 	}
+	if strayHeader(schema, true, 0) {
+		return nil, errStrayHeader
+	}
 	return out, nil
+}
+
+var errStrayHeader = errors.New("x-mcp-header stands where no argument is certain to be: only what properties alone lead to can have one")
+
+// Keywords that hold schemas: one, or a list of them, and those by name.
+var (
+	inSchema = map[string]bool{
+		"items": true, "prefixItems": true, "additionalItems": true, "unevaluatedItems": true, "contains": true,
+		"additionalProperties": true, "unevaluatedProperties": true, "propertyNames": true,
+		"not": true, "if": true, "then": true, "else": true, "allOf": true, "anyOf": true, "oneOf": true,
+	}
+	inSchemas = map[string]bool{"properties": true, "patternProperties": true, "dependentSchemas": true, "dependencies": true, "$defs": true, "definitions": true}
+)
+
+// strayHeader reports an x-mcp-header in schema that stands elsewhere than on a property which nothing but properties
+// leads to; straight says that so far nothing else did. The schema itself is no property.
+func strayHeader(schema json.RawMessage, straight bool, depth int) bool {
+	if depth > 64 || !bytes.Contains(schema, []byte("x-mcp-header")) {
+		return false
+	}
+	if list, err := elements(schema); err == nil {
+		return slices.ContainsFunc(list, func(e json.RawMessage) bool { return strayHeader(e, false, depth+1) })
+	}
+	ms, _ := members(schema)
+	for _, m := range ms {
+		switch {
+		case m.name == "x-mcp-header" && (!straight || depth == 0):
+			return true
+		case inSchema[m.name] && strayHeader(m.val, false, depth+1):
+			return true
+		case inSchemas[m.name]:
+			named, _ := members(m.val)
+			for _, n := range named {
+				if strayHeader(n.val, straight && m.name == "properties", depth+1) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func checkParamHeader(prop, name json.RawMessage) (string, error) {
