@@ -45,11 +45,7 @@ func TestTLS(t *testing.T) {
 	if err := r.opt.Access.Revoke("the-client"); err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
 	p.ended()
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("revoked, and cut off after %v", took)
-	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "host.test"}, DisableKeepAlives: true}}
 	resp, err := client.Get("https://127.0.0.1:" + port + "/healthz")
 	if err != nil || resp.StatusCode != http.StatusOK {
