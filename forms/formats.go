@@ -32,7 +32,9 @@ func (f Format) check(s string) string {
 	case FormatURI:
 		if !isURI(s) {
 			if r := foreign(s, uriSigns+"%"); r != 0 && hasScheme(s) {
-				return escapeFor(r)
+				if why := escapeFor(r, s); why != "" {
+					return why
+				}
 			}
 			return "must be a full address with its scheme, such as https://example.org/x"
 		}
@@ -69,13 +71,21 @@ func foreign(s, signs string) rune {
 	return 0
 }
 
-// escapeFor says how r is written in an address.
-func escapeFor(r rune) string {
-	out := fmt.Sprintf("holds %s; write it as %s", quoteName(string(r)), url.PathEscape(string(r)))
-	if r > 0x7f {
-		out += ", or such a host as xn--…"
+// escapeFor says how the first r of an address is written; it is empty where r is in a host that has no such name.
+func escapeFor(r rune, address string) string {
+	_, rest, slashes := strings.Cut(address, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
 	}
-	return out
+	inHost := slashes && strings.ContainsRune(rest[:end], r)
+	switch {
+	case !inHost:
+		return fmt.Sprintf("holds %s; write it as %s", quoteName(string(r)), url.PathEscape(string(r)))
+	case r > 0x7f:
+		return fmt.Sprintf("holds %s; write such a host as xn--…", quoteName(string(r)))
+	}
+	return ""
 }
 
 func hasScheme(s string) bool {
