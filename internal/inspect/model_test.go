@@ -99,7 +99,7 @@ func TestTemplateVariablesThatAreNeeded(t *testing.T) {
 }
 
 func TestTemplates(t *testing.T) {
-	values := map[string]string{"a": "x y", "b": "p/q?", "empty": ""}
+	values := map[string]string{"a": "x y", "b": "p/q?", "empty": "", "rate": "50% %f/%2F%"}
 	for _, c := range []struct{ template, want string }{
 		{"demo://{a}", "demo://x%20y"},
 		{"demo://{+b}/z", "demo://p/q?/z"},
@@ -108,7 +108,8 @@ func TestTemplates(t *testing.T) {
 		{"demo://h{#b}", "demo://h#p/q?"},
 		{"demo://{missing}/x", "demo:///x"},
 		{"demo://{a:3}{b*}", "demo://x%20yp%2Fq%3F"},
-		{"demo://h;{;a,empty}", "demo://h;;a=x%20y;empty="},
+		{"demo://h;{;a,empty}", "demo://h;;a=x%20y;empty"},
+		{"demo://h{?empty}{+rate}", "demo://h?empty=50%25%20%25f/%2F%25"},
 		{"demo://{unclosed", "demo://{unclosed"},
 		{"plain", "plain"},
 	} {

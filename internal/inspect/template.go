@@ -99,7 +99,12 @@ func (e expression) expand(b *strings.Builder, values map[string]string) {
 		switch e.op {
 		case '+', '#':
 			b.WriteString(reserved(val))
-		case '?', '&', ';':
+		case ';':
+			b.WriteString(v)
+			if val != "" {
+				b.WriteString("=" + unreserved(val))
+			}
+		case '?', '&':
 			fmt.Fprintf(b, "%s=%s", v, unreserved(val))
 		default:
 			b.WriteString(unreserved(val))
@@ -110,15 +115,24 @@ func (e expression) expand(b *strings.Builder, values map[string]string) {
 // unreserved escapes all but what the RFC calls unreserved.
 func unreserved(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
 
-// reserved lets what has a meaning in an address through as well.
+// reserved lets what has a meaning in an address through as well, and what is escaped already.
 func reserved(s string) string {
 	var b strings.Builder
-	for _, r := range s {
-		if r < 0x80 && strings.ContainsRune(":/?#[]@!$&'()*+,;=%", r) {
+	for i, r := range s {
+		switch {
+		case r < 0x80 && strings.ContainsRune(":/?#[]@!$&'()*+,;=", r), r == '%' && isEscape(s[i:]):
 			b.WriteRune(r)
-			continue
+		default:
+			b.WriteString(unreserved(string(r)))
 		}
-		b.WriteString(unreserved(string(r)))
 	}
 	return b.String()
+}
+
+func isEscape(s string) bool {
+	if len(s) < 3 {
+		return false
+	}
+	_, err := url.PathUnescape(s[:3])
+	return err == nil
 }
