@@ -315,7 +315,7 @@ func TestGuards(t *testing.T) {
 	d.m.Show()
 	d.send(keyMsg("y")).send(keyMsg("s")).silent().shows("no answer yet")
 	d = drive(t, req(text("a", true)), 80, 24).typed("x").send(keyMsg("ctrl+s")).wait(kit.Pause - time.Millisecond).send(keyMsg("s"))
-	d.silent().wait(time.Millisecond).send(keyMsg("s")).silent().shows(ignoring).wait(kit.Pause).hides(ignoring).send(keyMsg("s"))
+	d.silent().wait(time.Millisecond).send(keyMsg("s")).silent().shows(kit.Ignoring).wait(kit.Pause).hides(kit.Ignoring).send(keyMsg("s"))
 	d.submitted()
 	d = drive(t, req(text("a", true)), 80, 24).send(keyMsg("esc")).wait(kit.Pause - time.Millisecond).send(keyMsg("y"))
 	d.silent().wait(time.Millisecond).send(keyMsg("y")).silent().wait(kit.Pause).send(keyMsg("y"))
@@ -368,8 +368,8 @@ func TestTypingOnDecidesNothing(t *testing.T) {
 	for name, open := range deciding(t) {
 		d := open()
 		d.m.Show()
-		d.going("meanwhile this is my yes, yes, s y s y").silent().shows(ignoring)
-		if d.wait(kit.Pause).hides(ignoring).m.Guarded() {
+		d.going("meanwhile this is my yes, yes, s y s y").silent().shows(kit.Ignoring)
+		if d.wait(kit.Pause).hides(kit.Ignoring).m.Guarded() {
 			t.Errorf("%s: deaf after a pause", name)
 		}
 	}
@@ -417,7 +417,7 @@ func TestCapsLock(t *testing.T) {
 func TestClosedFormKeepsWhatWasTyped(t *testing.T) {
 	d := drive(t, req(text("a", true)), 80, 24).typed("mine")
 	d.m.Closed("the provider was lost")
-	d.going("quick brown cat\nquite cc").silent().shows("A: mine", ignoring)
+	d.going("quick brown cat\nquite cc").silent().shows("A: mine", kit.Ignoring)
 	d.wait(kit.Pause).going("\n").silent().shows("esc closes it").going("quick cat").silent()
 	d.wait(kit.Pause).send(keyMsg("ctrl+f"))
 	if d.shows("A: mine", "ctrl+f"); len(d.acts) != 1 || d.acts[0] != (Leave{"i1"}) {

@@ -5,6 +5,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 )
 
 // openDetail lays everything the form says over the form, in full: the message, and each field with its description and
@@ -86,7 +87,7 @@ func (m *Model) detailBody() []string {
 }
 
 func (m *Model) detailKey(k tea.KeyMsg) {
-	switch key := command(k); key {
+	switch key := kit.Command(k); key {
 	case "esc", "enter", "q", "ctrl+g":
 		m.detail = nil
 		m.backToDeciding()

@@ -7,6 +7,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 )
 
 // ending is how the form ended: an answer, or a closure and its reason.
@@ -109,7 +110,7 @@ func (m *Model) typed(safe bool) string {
 // settledKey takes a key of a form that is over. It closes on esc alone where it holds what was typed, and on nothing
 // that a person who has not seen it end would press in a field.
 func (m *Model) settledKey(k tea.KeyMsg) Action {
-	switch key := command(k); key {
+	switch key := kit.Command(k); key {
 	case "esc":
 		return Close{m.req.ID}
 	case "enter":

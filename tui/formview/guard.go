@@ -1,15 +1,10 @@
 package formview
 
 import (
-	"strings"
-
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/tui/kit"
 )
-
-// ignoring is what the form says while it swallows keys.
-const ignoring = "keys are ignored until you pause"
 
 // guard makes the form deaf until the keys have paused: it came on the screen, or something on it opened, while the
 // person may be writing for something else.
@@ -25,19 +20,7 @@ func (m *Model) Ignoring() bool { return m.keys.Ignoring(m.now()) }
 // stray takes a key that means nothing on a screen where letters decide. Whoever types there is writing something else,
 // and the next letter of it could be the one that sends an answer.
 func (m *Model) stray(k tea.KeyMsg) {
-	if printable(k) {
+	if kit.Writes(k) {
 		m.keys.Ignore(m.now())
 	}
-}
-
-// printable says whether a key writes something.
-func printable(k tea.KeyMsg) bool { return k.Paste || k.Type == tea.KeyRunes || k.Type == tea.KeySpace }
-
-// command is the name of a key on a screen where letters are commands: caps lock changes nothing.
-func command(k tea.KeyMsg) string {
-	s := kit.KeyName(k)
-	if k.Type == tea.KeyRunes {
-		return strings.ToLower(s)
-	}
-	return s
 }

@@ -141,7 +141,7 @@ func (m *Model) enter(f *field) {
 
 // singleKey is for a form that is its own review: what is chosen is on the screen, s sends it.
 func (m *Model) singleKey(k tea.KeyMsg) Action {
-	switch command(k) {
+	switch kit.Command(k) {
 	case "s", "ctrl+s":
 		if !m.keys.Decides(m.now()) {
 			return nil
@@ -174,7 +174,7 @@ func (m *Model) singleKey(k tea.KeyMsg) Action {
 			m.keys.Wrote(m.now())
 		}
 	default:
-		if m.stray(k); m.form != nil && !printable(k) {
+		if m.stray(k); m.form != nil && !kit.Writes(k) {
 			m.form.Update(k)
 		}
 	}
@@ -222,7 +222,7 @@ func (m *Model) confirm(a forms.Action) Action {
 
 // confirmKey takes the answer to the question. ctrl+y is for a keyboard whose letters are not Latin.
 func (m *Model) confirmKey(k tea.KeyMsg) Action {
-	switch command(k) {
+	switch kit.Command(k) {
 	case "y", "ctrl+y":
 		if m.link != Connected {
 			m.status = "no connection: nothing can be sent yet"

@@ -7,6 +7,7 @@ import (
 
 	"askback/forms"
 	"askback/tui/draft"
+	"askback/tui/kit"
 )
 
 // review is the answer as it would be sent, and what is wrong with it.
@@ -141,7 +142,7 @@ func (r *review) allSeen() bool { return r.seen >= len(r.rows) }
 
 func (m *Model) reviewKey(k tea.KeyMsg) Action {
 	r, room := &m.review, m.bodyRoom()
-	switch key := command(k); key {
+	switch key := kit.Command(k); key {
 	case "s", "ctrl+s":
 		if !m.keys.Decides(m.now()) { // the blank before it, or the j, was part of a text
 			return nil
@@ -167,7 +168,7 @@ func (m *Model) reviewKey(k tea.KeyMsg) Action {
 			m.stray(k)
 			break
 		}
-		if printable(k) {
+		if kit.Writes(k) {
 			m.keys.Wrote(m.now())
 		}
 		r.top = top

@@ -128,7 +128,7 @@ func (m *Model) statusRow() string {
 	text, style := m.where(), m.th.Text
 	switch {
 	case m.Ignoring():
-		text, style = ignoring, m.th.Warn
+		text, style = kit.Ignoring, m.th.Warn
 	case m.status != "":
 		text, style = m.status, m.th.Error
 	}

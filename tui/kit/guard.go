@@ -5,6 +5,9 @@ import "time"
 // Pause is for how long the keys must be quiet before one counts on a screen that a Guard stands before.
 const Pause = 400 * time.Millisecond
 
+// Ignoring is what a screen says while it ignores keys.
+const Ignoring = "keys are ignored until you pause"
+
 // Guard stands before a screen on which a key decides: one that opened by itself, or asks. It ignores keys until they have
 // been quiet for Pause, since what is typed on meanwhile is meant for something else. Each key that it ignores starts the
 // quiet anew: with a fixed time the next letter of a word that somebody goes on writing, or of a key that is held down,

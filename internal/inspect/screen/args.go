@@ -53,6 +53,9 @@ func (p *formArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	return nil
 }
 
+func (p *formArgs) show(*Model)          { p.f.Show() }
+func (p *formArgs) ignoring(*Model) bool { return p.f.Ignoring() }
+
 // resume implements argsPage, unless the tool has come to ask for something else.
 func (p *formArgs) resume(fresh argsPage) bool {
 	if !reflect.DeepEqual(p.f.Form(), fresh.(*formArgs).f.Form()) {

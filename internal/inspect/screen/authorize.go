@@ -94,6 +94,6 @@ func (m *Model) drop(p panel) {
 	}
 	if m.up == p {
 		m.up = nil
+		m.nextWaiting()
 	}
-	m.nextWaiting()
 }

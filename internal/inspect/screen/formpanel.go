@@ -39,6 +39,8 @@ func (p *formPanel) show(m *Model) {
 	p.f.Show()
 }
 
+func (p *formPanel) ignoring(m *Model) bool { return p.keys.Ignoring(m.now()) || p.f.Ignoring() }
+
 func (p *formPanel) resize(w, h int) { p.w, p.h = w, h }
 
 // layout gives the note its rows where the form can spare them.

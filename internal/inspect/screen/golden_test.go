@@ -97,7 +97,7 @@ var films = []struct {
 		f.shot("writing")
 		f.press("ctrl+s")
 		f.shot("review")
-		f.press("s")
+		f.press("pgdown", "s")
 		f.shot("done")
 	}},
 	{"sample_rejected", demoServer, nil, func(f *film) {
@@ -152,7 +152,7 @@ var films = []struct {
 		f.shot("done")
 		f.tool("mrtr_sample")
 		f.shot("sampling")
-		f.press("a", "Paris", "ctrl+s", "s")
+		f.press("a", "Paris", "ctrl+s", "pgdown", "s")
 		f.press("esc", "6", "/", "-initialize -tools/list -ping -subscriptions", "enter")
 		f.shot("messages")
 	}},

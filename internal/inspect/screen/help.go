@@ -60,18 +60,24 @@ type confirm struct {
 func (c *confirm) title(*Model) string { return c.name }
 
 func (c *confirm) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if kit.KeyName(k) != "ctrl+c" && !c.keys.Takes(m.now()) || k.Paste {
+	s := kit.Command(k)
+	if s != "ctrl+c" && !c.keys.Takes(m.now()) {
 		return nil
 	}
-	switch kit.KeyName(k) {
-	case "y":
+	switch s {
+	case "y", "ctrl+y":
 		m.pop()
 		return c.then(m)
 	case "n", "esc", "ctrl+c":
 		m.pop()
+	default:
+		stray(&c.keys, k, m)
 	}
 	return nil
 }
+
+func (c *confirm) show(m *Model)          { c.keys.Start(m.now()) }
+func (c *confirm) ignoring(m *Model) bool { return c.keys.Ignoring(m.now()) }
 
 func (c *confirm) rows(m *Model, w, h int) []string {
 	rows := []string{""}

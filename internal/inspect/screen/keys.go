@@ -42,13 +42,14 @@ var bindings = []binding{
 	{"arguments", "ctrl+t", "complete the argument"},
 	{"form", "ctrl+s", "review; s there submits"},
 	{"form", "ctrl+x, esc", "decline, dismiss; each asks once"},
-	{"address", "y", "agree to open it"},
-	{"address", "r", "after that: done there, retry the call"},
+	{"address", "y, ctrl+y", "agree to open it"},
+	{"address", "r, ctrl+r", "after that: done there, retry the call"},
 	{"address", "c, p", "copy it; show it alone, to be selected"},
 	{"sampling", "a, j", "answer as text, as JSON"},
 	{"sampling", "ctrl+s, s", "review what would be sent, send it"},
 	{"sampling", "ctrl+x", "reject, which fails the call of a modern server; asks once"},
 	{"panels", "ctrl+c twice", "abort the call"},
+	{"questions", "y, ctrl+y", "yes; n or esc goes back"},
 }
 
 func (m *Model) key(k tea.KeyMsg) tea.Cmd {

@@ -102,6 +102,8 @@ type (
 		err   error
 	}
 	tick struct{}
+	// awake comes when ignored keys may act again, so that the screen stops saying otherwise.
+	awake struct{}
 	// done is the end of something that a key began, with what is to be said of it.
 	done struct {
 		text string
@@ -132,13 +134,23 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *Model) route(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
+		small := m.tooSmall()
 		m.unsized = msg.Width == 0 || msg.Height == 0
 		m.w, m.h = cmp.Or(msg.Width, kit.DefaultWidth), cmp.Or(msg.Height, kit.DefaultHeight)
 		for _, p := range m.panels {
 			p.resize(m.w, m.h)
 		}
+		if small && !m.tooSmall() {
+			m.comeBack() // what was typed meanwhile was for nothing on this screen
+		}
+	case tea.ResumeMsg:
+		m.comeBack() // what was typed at the shell is not for us
 	case tea.KeyMsg:
-		return m.key(msg)
+		cmd := m.key(msg)
+		if m.ignoring() {
+			return tea.Batch(cmd, tea.Tick(kit.Pause, func(time.Time) tea.Msg { return awake{} }))
+		}
+		return cmd
 	case told:
 		var cmds []tea.Cmd
 		for _, e := range msg {
@@ -271,6 +283,27 @@ func (m *Model) top() page {
 	return m.stack[len(m.stack)-1]
 }
 
+// comeBack tells what is on the screen again that it has just appeared.
+func (m *Model) comeBack() {
+	if m.up != nil {
+		m.up.show(m)
+	} else if p, ok := m.top().(interface{ show(*Model) }); ok {
+		p.show(m)
+	}
+}
+
+// ignoring says whether what is on the screen has ignored a key, and would the next.
+func (m *Model) ignoring() bool {
+	if m.over != nil {
+		return false
+	}
+	if m.up != nil {
+		return m.up.ignoring(m)
+	}
+	p, ok := m.top().(interface{ ignoring(*Model) bool })
+	return ok && p.ignoring(m)
+}
+
 func (m *Model) push(p page) { m.stack, m.notice = append(m.stack, p), "" }
 
 func (m *Model) pop() {
@@ -278,6 +311,7 @@ func (m *Model) pop() {
 		m.stack = m.stack[:len(m.stack)-1]
 	}
 	m.notice = ""
+	m.comeBack()
 }
 
 // call begins a call and shows its conversation.

@@ -18,7 +18,8 @@ import (
 type panel interface {
 	ask() *inspect.Ask
 	id() uint64
-	show(m *Model) // it comes to the front: keys are ignored for a moment
+	show(m *Model)          // it comes to the front: keys are ignored for a moment
+	ignoring(m *Model) bool // a key was ignored, and the next would be
 	resize(w, h int)
 	key(k tea.KeyMsg, m *Model) tea.Cmd
 	view(m *Model) string
@@ -101,12 +102,17 @@ func (m *Model) leavePanel() {
 		m.panels = append(slices.Delete(m.panels, i, i+1), m.up)
 	}
 	m.up = nil
+	m.comeBack()
 }
 
-// nextWaiting shows the next panel after one has been answered.
+// nextWaiting shows the next panel after one has been answered, or what lies below.
 func (m *Model) nextWaiting() {
-	if m.up == nil && len(m.panels) > 0 {
+	switch {
+	case m.up != nil:
+	case len(m.panels) > 0:
 		m.raise(m.panels[0])
+	default:
+		m.comeBack()
 	}
 }
 
@@ -150,16 +156,27 @@ func (m *Model) panelKey(k tea.KeyMsg) tea.Cmd {
 	})
 }
 
+// stray takes a key that means nothing where letters decide. Whoever types there is writing something else, and the next
+// letter of it could decide.
+func stray(g *kit.Guard, k tea.KeyMsg, m *Model) {
+	if kit.Writes(k) {
+		g.Ignore(m.now())
+	}
+}
+
 // panelView draws the panel on the screen; what the program has to say of the last key stands over its last row but
 // one.
 func (m *Model) panelView() string {
-	frame := m.up.view(m)
-	if m.notice == "" {
+	frame, text := m.up.view(m), m.notice
+	if f, ok := m.up.(*formPanel); m.ignoring() && (!ok || f.intro) { // a form says so itself
+		text = kit.Ignoring
+	}
+	if text == "" {
 		return frame
 	}
 	rows := strings.Split(frame, "\n")
 	if len(rows) >= 2 {
-		rows[len(rows)-2] = ruleRow(m.notice, m.w, m.th, m.th.Warn)
+		rows[len(rows)-2] = ruleRow(text, m.w, m.th, m.th.Warn)
 	}
 	return strings.Join(rows, "\n")
 }

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/x/ansi"
 
 	"askback/internal/inspect"
 	"askback/internal/inspect/peer"
+	"askback/tui/kit"
 )
 
 var wide = setup{w: 80, h: 24}
@@ -219,6 +222,7 @@ func TestAddressPanel(t *testing.T) {
 			for range 8 {
 				r.press("y")
 			}
+			time.Sleep(kit.Pause)
 			r.wants("copy the address")
 		})
 	})
@@ -462,6 +466,121 @@ func TestAuthorizationPanel(t *testing.T) {
 		r.wants("the authorization was given up")
 		if len(r.m.panels) != 0 {
 			t.Error("the panel stays")
+		}
+	})
+}
+
+// going types on, as somebody does who has not looked at the screen.
+func (r *rig) going(text string) {
+	r.t.Helper()
+	for _, c := range text {
+		time.Sleep(100 * time.Millisecond)
+		r.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{c}})
+	}
+}
+
+// deciders are screens on which a letter decides, by the key that does. text would hold that letter.
+var deciders = map[string]struct {
+	server   func() *peer.Server
+	tool     string
+	to       []string
+	key, alt string
+	text     string
+}{
+	"an address":          {func() *peer.Server { return asksURL("https://x.example/a") }, "t", nil, "y", "ctrl+y", "why not say yes"},
+	"the end of a visit":  {func() *peer.Server { return asksURL("https://x.example/a") }, "t", []string{"y"}, "r", "ctrl+r", "where are we"},
+	"a refusal":           {func() *peer.Server { return asksURL("https://x.example/a") }, "t", []string{"ctrl+x"}, "y", "ctrl+y", "why not say yes"},
+	"a review":            {demoServer, "mrtr_sample", []string{"a", "Paris", "ctrl+s"}, "s", "ctrl+s", "this is it"},
+	"rejecting a request": {demoServer, "mrtr_sample", []string{"ctrl+x"}, "y", "ctrl+y", "why not say yes"},
+	"leaving":             {demoServer, "mrtr_confirm", []string{"ctrl+q"}, "y", "ctrl+y", "why not say yes"},
+}
+
+// Whoever types on over a screen that asks decides nothing, and is told that keys are ignored, for as long as they are. The
+// key that decides does so behind a pause, with caps lock, and by its other name, for a keyboard without Latin letters.
+func TestTypingOnDecidesNothing(t *testing.T) {
+	for name, c := range deciders {
+		for _, key := range []string{c.key, strings.ToUpper(c.key), c.alt} {
+			bubble(t, c.server, wide, func(r *rig) {
+				r.tool(c.tool)
+				r.press(c.to...)
+				state := func() string {
+					stage := urlStage(-1)
+					if p, ok := r.m.up.(*urlPanel); ok {
+						stage = p.stage
+					}
+					return fmt.Sprint(r.sent(), r.quit, stage, len(r.m.stack), r.m.up != nil)
+				}
+				before := state()
+				for range 2 { // at once, and after a pause
+					r.going(c.text)
+					r.wants(kit.Ignoring)
+					if got := state(); got != before {
+						t.Fatalf("%s: a text did something: %s became %s\n%s", name, before, got, r.frame())
+					}
+					time.Sleep(time.Second)
+					r.settle()
+					r.wantsNot(kit.Ignoring)
+				}
+				r.now(key)
+				if got := state(); got == before {
+					t.Errorf("%s: %s does nothing\n%s", name, key, r.frame())
+				}
+			})
+		}
+	}
+}
+
+// What lies on the screen again, after the window was too small, after a shell, or from under a panel that was answered, has
+// just come there.
+func TestWhatComesBackIgnoresKeys(t *testing.T) {
+	for name, c := range deciders {
+		for way, back := range map[string]func(r *rig){
+			"a small window": func(r *rig) {
+				r.send(tea.WindowSizeMsg{Width: 20, Height: 5})
+				r.send(tea.WindowSizeMsg{Width: 80, Height: 24})
+			},
+			"a shell": func(r *rig) { r.send(tea.ResumeMsg{}) },
+		} {
+			bubble(t, c.server, wide, func(r *rig) {
+				r.tool(c.tool)
+				r.press(c.to...)
+				time.Sleep(time.Second)
+				back(r)
+				before := r.sent()
+				if r.now(c.key); r.sent() != before || r.quit {
+					t.Errorf("%s, after %s: %s decided\n%s", name, way, c.key, r.frame())
+				}
+				r.wants(kit.Ignoring)
+			})
+		}
+	}
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.press("1", "r") // asks whether to connect anew
+		r.m.call(inspect.Request{Server: peer.Name, Method: "tools/call", Name: "mrtr_confirm"})
+		r.settle()
+		r.press("ctrl+f", "ctrl+q", "ctrl+f", "y", "s")
+		if r.now("y"); r.quit {
+			t.Error("the key behind an answer left the program")
+		}
+	})
+}
+
+// A review is sent when all of it was on the screen.
+func TestLongSamplingReviewIsReadFirst(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.tool("mrtr_sample")
+		r.press("a")
+		r.send(tea.KeyMsg{Type: tea.KeyRunes, Paste: true, Runes: []rune(strings.Repeat("word ", 1000) + "the end")})
+		before := r.sent()
+		r.press("ctrl+s", "s")
+		if r.wants("read on"); r.sent() != before {
+			t.Fatal("sent, and never shown")
+		}
+		for range 20 {
+			r.press("s")
+		}
+		if r.sent() == before {
+			t.Errorf("not sent\n%s", r.frame())
 		}
 	})
 }

@@ -37,6 +37,7 @@ type samplingPanel struct {
 	text    string // left for JSON
 	json    string // left for a text, as which it cannot be written
 	review  json.RawMessage
+	read    bool // the end of the review was on the screen
 	problem string
 	keys    kit.Guard
 	kit.Scroller
@@ -47,17 +48,18 @@ func newSamplingPanel(a *inspect.Ask) *samplingPanel {
 	return &samplingPanel{a: a, s: inspect.ReadSampling(a.Sampling.Params), edit: newArea("", forms.Block)}
 }
 
-func (p *samplingPanel) ask() *inspect.Ask { return p.a }
-func (p *samplingPanel) id() uint64        { return p.a.ID }
-func (p *samplingPanel) show(m *Model)     { p.keys.Start(m.now()) }
-func (p *samplingPanel) resize(w, h int)   { p.w, p.h = w, h }
+func (p *samplingPanel) ask() *inspect.Ask      { return p.a }
+func (p *samplingPanel) id() uint64             { return p.a.ID }
+func (p *samplingPanel) show(m *Model)          { p.keys.Start(m.now()) }
+func (p *samplingPanel) ignoring(m *Model) bool { return p.keys.Ignoring(m.now()) }
+func (p *samplingPanel) resize(w, h int)        { p.w, p.h = w, h }
 
 func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	if !p.keys.Takes(m.now()) {
 		return nil
 	}
 	m.notice = ""
-	s := kit.KeyName(k)
+	s := kit.Command(k)
 	switch {
 	case s == "ctrl+f":
 		m.leavePanel()
@@ -69,20 +71,19 @@ func (p *samplingPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	}
 	switch p.stage {
 	case samplingWriting:
-		return p.writeKey(k)
+		return p.writeKey(k, m)
 	case samplingReviewing:
 		return p.reviewKey(k, m)
 	case samplingRejecting:
-		switch {
-		case k.Paste:
-		case s == "y":
+		switch s {
+		case "y", "ctrl+y":
 			return m.answer(p, inspect.Reply{Reject: true})
-		case s == "n" || s == "esc":
+		case "n", "esc":
 			p.stage = p.back
+			p.keys.Start(m.now())
+		default:
+			stray(&p.keys, k, m)
 		}
-		return nil
-	}
-	if k.Paste {
 		return nil
 	}
 	switch s {
@@ -145,7 +146,7 @@ func (p *samplingPanel) write(text string) {
 	p.stage, p.problem = samplingWriting, ""
 }
 
-func (p *samplingPanel) writeKey(k tea.KeyMsg) tea.Cmd {
+func (p *samplingPanel) writeKey(k tea.KeyMsg, m *Model) tea.Cmd {
 	switch kit.KeyName(k) {
 	case "esc":
 		p.stage = samplingReading
@@ -156,6 +157,8 @@ func (p *samplingPanel) writeKey(k tea.KeyMsg) tea.Cmd {
 			return nil
 		}
 		p.review, p.stage, p.Scroller = raw, samplingReviewing, kit.Scroller{}
+		p.read = false
+		p.keys.Start(m.now())
 	default:
 		p.problem = ""
 		p.edit.take(k)
@@ -164,16 +167,38 @@ func (p *samplingPanel) writeKey(k tea.KeyMsg) tea.Cmd {
 }
 
 func (p *samplingPanel) reviewKey(k tea.KeyMsg, m *Model) tea.Cmd {
-	if k.Paste || p.Scroller.Key(k, max(1, p.room(m)-1)) {
+	if p.Scroller.Key(k, max(1, p.room(m)-1)) {
+		if kit.Writes(k) {
+			p.keys.Wrote(m.now())
+		}
 		return nil
 	}
-	switch kit.KeyName(k) {
-	case "s":
-		return m.answer(p, inspect.Reply{Message: p.review})
+	switch kit.Command(k) {
+	case "s", "ctrl+s":
+		switch {
+		case !p.keys.Decides(m.now()):
+		case p.seen(m):
+			return m.answer(p, inspect.Reply{Message: p.review})
+		default: // nothing is sent that was not on the screen
+			p.Scroller.Key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, p.room(m)-1))
+			p.keys.Start(m.now())
+		}
 	case "e", "esc":
 		p.stage, p.Scroller = samplingWriting, kit.Scroller{}
+	default:
+		stray(&p.keys, k, m)
 	}
 	return nil
+}
+
+func (p *samplingPanel) reviewRows() []string {
+	return kit.Wrap(forms.Block(inspect.Pretty(p.review)), p.w-1)
+}
+
+// seen says whether the end of what would be sent is, or was, on the screen.
+func (p *samplingPanel) seen(m *Model) bool {
+	p.read = p.read || p.Top >= len(p.reviewRows())-p.room(m)
+	return p.read
 }
 
 func (p *samplingPanel) head(m *Model) []string {
@@ -192,10 +217,13 @@ func (p *samplingPanel) view(m *Model) string {
 	case samplingWriting:
 		return p.writeView(head, m)
 	case samplingReviewing:
-		rows := kit.Wrap(forms.Block(inspect.Pretty(p.review)), p.w-1)
-		body, where := p.Cut(rows, p.room(m))
+		send := kit.Hint{"s", "send"}
+		if !p.seen(m) {
+			send = kit.Hint{"pgdn", "read on"}
+		}
+		body, where := p.Cut(p.reviewRows(), p.room(m))
 		return frame(head, body, m.th.Strong.Render(strings.TrimSpace("this is what is sent "+where)),
-			[]kit.Hint{{"s", "send"}, {"e", "edit"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}}, m)
+			[]kit.Hint{send, {"e", "edit"}, {"ctrl+x", "reject"}, {"ctrl+f", "leave"}}, m)
 	case samplingRejecting:
 		sure, what := "Reject, and let the call fail?", "Nothing is sent to the server."
 		if p.a.Origin.Pushed { // the call goes on, as the server likes

@@ -55,25 +55,29 @@ func newURLPanel(a *inspect.Ask) *urlPanel {
 	return &urlPanel{a: a, address: inspect.ReadAddress(a.URL.URL)}
 }
 
-func (p *urlPanel) ask() *inspect.Ask { return p.a }
-func (p *urlPanel) id() uint64        { return p.a.ID }
-func (p *urlPanel) show(m *Model)     { p.keys.Start(m.now()) }
-func (p *urlPanel) resize(w, h int)   { p.w, p.h = w, h }
+func (p *urlPanel) ask() *inspect.Ask      { return p.a }
+func (p *urlPanel) id() uint64             { return p.a.ID }
+func (p *urlPanel) show(m *Model)          { p.keys.Start(m.now()) }
+func (p *urlPanel) ignoring(m *Model) bool { return p.keys.Ignoring(m.now()) }
+func (p *urlPanel) resize(w, h int)        { p.w, p.h = w, h }
 
 func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
-	if !p.keys.Takes(m.now()) || k.Paste {
+	if !p.keys.Takes(m.now()) {
 		return nil
 	}
 	m.notice = ""
-	s := kit.KeyName(k)
+	s := kit.Command(k)
 	if s == "ctrl+f" {
 		m.leavePanel()
 		return nil
 	}
 	if p.stage == urlConfirming {
-		return p.confirmKey(s, m)
+		return p.confirmKey(k, m)
 	}
 	if p.Scroller.Key(k, max(1, p.room(m)-1)) {
+		if kit.Writes(k) {
+			p.keys.Wrote(m.now())
+		}
 		return nil
 	}
 	if p.alone {
@@ -84,31 +88,45 @@ func (p *urlPanel) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	}
 	switch s {
 	case "p":
+		p.keys.Wrote(m.now())
 		if p.address.Host != "" { // else it may hold anything
 			p.alone, p.Scroller = true, kit.Scroller{}
 		}
 	case "c":
+		p.keys.Wrote(m.now())
 		return m.copy(p.address.Text, "the address")
-	case "y", "o":
-		return p.agree(s, m)
-	case "r":
-		if p.stage == urlAgreed && p.visit == nil {
-			return p.finish(m, forms.ActionAccept)
+	case "y", "ctrl+y", "o", "r", "ctrl+r":
+		if !p.keys.Decides(m.now()) {
+			return nil
 		}
+		return p.decide(strings.TrimPrefix(s, "ctrl+"), k, m)
 	case "ctrl+x":
 		p.confirm(forms.ActionDecline, m)
 	case "esc":
 		p.confirm(forms.ActionCancel, m)
+	default:
+		stray(&p.keys, k, m)
+	}
+	return nil
+}
+
+// decide takes a letter that opens the address or answers, where it does.
+func (p *urlPanel) decide(s string, k tea.KeyMsg, m *Model) tea.Cmd {
+	switch {
+	case s == "r" && p.stage == urlAgreed && p.visit == nil:
+		return p.finish(m, forms.ActionAccept)
+	case p.address.Refused == "" && (s == "y" && p.stage == urlAsking || s == "o" && p.stage == urlAgreed):
+		return p.agree(s, m)
+	}
+	if p.address.Refused == "" {
+		stray(&p.keys, k, m)
 	}
 	return nil
 }
 
 // agree opens the address: y is the consent, o opens once more.
 func (p *urlPanel) agree(s string, m *Model) tea.Cmd {
-	switch {
-	case p.address.Refused != "" || p.stage == urlOpening, s == "o" && p.stage != urlAgreed, s == "y" && p.stage != urlAsking:
-		return nil
-	case !p.seen(m):
+	if !p.seen(m) {
 		p.Scroller.Key(tea.KeyMsg{Type: tea.KeyPgDown}, max(1, p.room(m)-1))
 		return nil
 	}
@@ -148,13 +166,15 @@ func (p *urlPanel) confirm(a forms.Action, m *Model) {
 	p.keys.Start(m.now())
 }
 
-func (p *urlPanel) confirmKey(s string, m *Model) tea.Cmd {
-	switch s {
-	case "y":
+func (p *urlPanel) confirmKey(k tea.KeyMsg, m *Model) tea.Cmd {
+	switch kit.Command(k) {
+	case "y", "ctrl+y":
 		return p.finish(m, p.deny)
 	case "n", "esc":
 		p.stage = p.back
 		p.keys.Start(m.now())
+	default:
+		stray(&p.keys, k, m)
 	}
 	return nil
 }

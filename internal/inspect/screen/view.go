@@ -55,7 +55,11 @@ func (m *Model) frame() string {
 		body, hints = t.rows(m, m.w, h), t.hintsOf(m)
 	}
 	rows = append(rows, kit.Fit(body, m.w, h)...)
-	rows = append(rows, ruleRow(m.notice, m.w, m.th, m.th.Warn), kit.HintRow(hints, m.w, m.th))
+	notice := m.notice
+	if m.ignoring() {
+		notice = kit.Ignoring
+	}
+	rows = append(rows, ruleRow(notice, m.w, m.th, m.th.Warn), kit.HintRow(hints, m.w, m.th))
 	return strings.Join(rows, "\n")
 }
 
