@@ -165,13 +165,13 @@ func TestWarnings(t *testing.T) {
 // switched off need not even have a name that is one.
 func TestOtherPrograms(t *testing.T) {
 	f := Parse("c.json", []byte(`{"servers":{},"mcpServers":{"My Server":{"disabled":true},"":{"disabled":true,"url":7},
-		"b":{"command":"x","enabled":false,"environment":{}},"c":{"url":"http://x","serverUrl":"http://y"},"d e":{"disabled":false,"command":"x"}}}`), env())
+		"b":{"command":"x","cwd":"~/x","enabled":false,"environment":{}},"c":{"url":"http://x","serverUrl":"http://y"},"d e":{"disabled":false,"command":"x"}}}`), env())
 	var got []string
 	for _, w := range append(f.Warnings, f.Errors...) {
 		got = append(got, w.Error())
 	}
 	want := []string{`c.json: servers: unknown key; servers stand under "mcpServers"`, `c.json: server "b": enabled: unknown key; "disabled": true switches a server off`,
-		`c.json: server "b": environment: unknown key; variables stand under "env"`, `c.json: server "c": serverUrl: unknown key; the address is "url"`,
+		`c.json: server "b": environment: unknown key; variables stand under "env"`, `c.json: server "b": cwd: ~ means nothing here, ${HOME} does`, `c.json: server "c": serverUrl: unknown key; the address is "url"`,
 		`c.json: server "d e": a server's name is 1 to 64 of the characters A-Z a-z 0-9 _ . -`}
 	if !slices.Equal(got, want) || len(f.Servers) != 2 || !slices.Equal(f.Disabled, []string{"My Server", ""}) {
 		t.Fatalf("%q %+v %q", got, f.Servers, f.Disabled)

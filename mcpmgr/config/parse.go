@@ -262,6 +262,9 @@ func (e *entry) finish() {
 }
 
 func (e *entry) folder() {
+	if e.Dir == "~" || strings.HasPrefix(e.Dir, "~/") {
+		e.p.warn(e.Name, "cwd", "~ means nothing here, ${HOME} does")
+	}
 	if e.Dir != "" && !filepath.IsAbs(e.Dir) {
 		dir, err := filepath.Abs(filepath.Join(filepath.Dir(e.p.f.Path), e.Dir)) // a command in it must not depend on where it is started
 		if err != nil {
