@@ -177,6 +177,9 @@ func TestEraStdio(t *testing.T) {
 		{name: "legacy answers an unknown version", pin: config.Legacy, children: []func(*peer){func(p *peer) {
 			p.on["initialize"] = func(r *preq) { r.result(`{"protocolVersion":"1999-01-01","capabilities":{}}`) }
 		}}, says: "1999-01-01", starts: 1},
+		{name: "initialize answered with a version without it", pin: config.Legacy, children: []func(*peer){func(p *peer) {
+			p.on["initialize"] = func(r *preq) { r.result(`{"protocolVersion":"2026-07-28","capabilities":{}}`) }
+		}}, says: "answers initialize with the version 2026-07-28, which begins with server/discover", starts: 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

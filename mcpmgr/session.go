@@ -261,8 +261,11 @@ func (s *session) initialize(ctx context.Context, version string) error {
 	if !ok {
 		return failf(CodeProtocolError, "the result of initialize names no protocolVersion")
 	}
-	if _, era, ok := chooseVersion([]string{got}); !ok || era != EraLegacy {
+	switch _, era, ok := chooseVersion([]string{got}); {
+	case !ok:
 		return noCommonVersion([]string{got})
+	case era != EraLegacy:
+		return &permanent{fmt.Errorf("the server answers initialize with the version %s, which begins with server/discover", got)}
 	}
 	s.version = got
 	s.readIdentity(ms)
