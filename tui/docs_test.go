@@ -48,7 +48,8 @@ func keysPage() string {
   dismiss are asked once, and so is leaving while a call is open.
 * What opens by itself, a review, a question and a form that has ended ignore keys until those have paused for 400 ms,
   and so does a screen of letters that decide once another is typed. What was typed for something else decides nothing.
-* An enter that comes at once with a text of several lines, or with what an input method commits, sends nothing.
+* An enter that comes at once with a text of several lines, or with what an input method commits, sends nothing, and a
+  tab among such lines moves nothing. A text that comes in one piece is never a key, whatever it spells.
 * Only a person's confirmed decision sends an answer. Leaving, a signal, a lost terminal or connection and the end of
   the input send none.
 * Below 40×12 the screen says so and takes ` + "`ctrl+c`" + ` only.

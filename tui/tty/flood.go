@@ -5,9 +5,10 @@ import "time"
 // floodPause is how soon more has to follow to belong to the same flood.
 const floodPause = 30 * time.Millisecond
 
-// flood turns the enters inside of what arrived at once into line feeds. Where a terminal does not mark pastes,
-// the lines of one come like typed ones, each with an enter; nobody types two lines within one read. A single
-// line with an enter behind it stays what it is: another program may type like that.
+// flood turns the enters inside of what arrived at once into line feeds, and its tabs into blanks. Where a terminal does
+// not mark pastes, the lines of one come like typed ones, each with an enter; nobody types two lines within one read. A
+// single line stays what it is, with an enter behind it or a tab in it: another program may type like that, and so does a
+// person over a slow line.
 type flood struct{ until time.Time }
 
 // apply changes p in place.
@@ -24,8 +25,11 @@ func (f *flood) apply(p []byte, now time.Time) {
 			}
 			continue
 		}
-		if p[i] == '\r' {
+		switch p[i] {
+		case '\r':
 			p[i] = '\n'
+		case '\t':
+			p[i] = ' '
 		}
 	}
 }

@@ -23,7 +23,7 @@ const MaxPaste = 64 << 10
 // A Reader reads a terminal so that one Read never ends in the middle of a character or of an escape
 // sequence, which the screen program would take for keys. Replies that a terminal sends on its own (device
 // attributes, colours, cursor position, focus, mouse) are dropped, and so is what a paste has beyond
-// MaxPaste. Keys of a keypad come as the characters that stand on them. Enters inside of several lines that arrive at once come as line feeds. It is used by one goroutine; it keeps the file's descriptor, so raw mode and cancelling work.
+// MaxPaste. Keys of a keypad come as the characters that stand on them. Enters inside of several lines that arrive at once come as line feeds, tabs as blanks. It is used by one goroutine; it keeps the file's descriptor, so raw mode and cancelling work.
 type Reader struct {
 	*os.File
 	// Wait is how long an unfinished tail is waited for; 0 is WaitLocal.
