@@ -144,7 +144,7 @@ func (c *conn) readMessage() ([]byte, bool) {
 		c.closeWith(websocket.CloseMessageTooBig, errTooBig)
 	case errors.Is(err, errFragments):
 		c.violation(errFragments.Error())
-	case timeout != nil && timeout.Timeout():
+	case timeout != nil && timeout.Timeout() && c.instance == "":
 		c.abort(errHelloLate)
 	case err != nil:
 		// The client left: what it said before that is still worked on.
@@ -251,6 +251,13 @@ func (c *conn) processLoop() {
 	}
 }
 
+// unheard ends what is said to a client that has gone. What it said before it went, a result perhaps, may still be on its
+// way through the reader, which finds its end.
+func (c *conn) unheard() {
+	c.out.close()
+	c.ws.SetReadDeadline(time.Now().Add(lingerTime))
+}
+
 // violation ends the connection for a malformed or misplaced frame. why holds nothing
 // that the peer wrote.
 func (c *conn) violation(why string) {
@@ -293,7 +300,7 @@ func (c *conn) writeLoop() {
 			}
 		}
 		if err := c.ws.WriteMessage(websocket.TextMessage, data); err != nil {
-			c.abort(errPeerClosed)
+			c.unheard()
 			return
 		}
 		if item.written != nil {
