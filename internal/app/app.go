@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,7 +27,7 @@ type env struct {
 
 // Main runs the command line and returns the process's exit code.
 func Main(args []string) int {
-	return run(context.Background(), args, &env{os.Stdin, os.Stdout, os.Stderr, os.Getenv})
+	return run(context.Background(), args, &env{os.Stdin, os.Stdout, unbroken(os.Stderr), os.Getenv})
 }
 
 func run(ctx context.Context, args []string, e *env) int {
@@ -73,10 +74,11 @@ func wantsJSON(cmd *cobra.Command, args []string, err error) bool {
 		return f.Value.String() == "true"
 	}
 	for _, a := range args {
-		switch a {
-		case "--":
+		if a == "--" {
 			return false
-		case "--json", "--json=true", "--json=1":
+		}
+		value, given := strings.CutPrefix(a, "--json=")
+		if on, err := strconv.ParseBool(value); a == "--json" || given && err == nil && on {
 			return true
 		}
 	}

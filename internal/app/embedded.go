@@ -42,7 +42,7 @@ type embeddedOptions struct {
 func openEmbedded(o embeddedOptions) (*embedded, error) {
 	work, err := os.Getwd()
 	if err != nil {
-		return nil, err
+		return nil, usagef(fmt.Errorf("the working folder cannot be used: %w", err))
 	}
 	e := &embedded{served: make(chan error, 1)}
 	tokens := access.Ephemeral()

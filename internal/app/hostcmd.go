@@ -95,7 +95,7 @@ func runHost(ctx context.Context, g *globals, f *hostFlags) error {
 	}
 	work, err := os.Getwd()
 	if err != nil {
-		return usagef(err)
+		return usagef(fmt.Errorf("the working folder cannot be used: %w", err))
 	}
 	l, scheme, err := f.listener(g.insecure)
 	if err != nil {

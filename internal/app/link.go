@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"askback/hostclient"
 )
@@ -79,8 +80,17 @@ func (t *target) close() error {
 	return errors.Join(err, t.instance.Release())
 }
 
-// token reads a token file, or ASKBACK_TOKEN where none is named. It is asked before each dial.
+// token reads a token file, or ASKBACK_TOKEN where none is named. It is asked before each dial, so that a token that
+// was replaced counts from the next one on. What is no regular file, such as the pipe of a shell's <(command), can be
+// read once: its token stays.
 func (g *globals) token(file string) func() (string, error) {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return sync.OnceValues(g.readToken(file))
+	}
+	return g.readToken(file)
+}
+
+func (g *globals) readToken(file string) func() (string, error) {
 	return func() (string, error) {
 		if file == "" {
 			if t := g.env.getenv("ASKBACK_TOKEN"); t != "" {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // printJSON writes one JSON value and a line feed. Nothing is escaped that JSON does not ask for.
@@ -35,6 +37,17 @@ func (e *env) unwritten() error {
 		return &exitError{code: exitFailed, err: fmt.Errorf("the output cannot be written: %w", o.err)}
 	}
 	return nil
+}
+
+// unbroken is the same file under another number. A write to a pipe that nobody reads any more fails there, while one
+// to standard output or standard error ends the process: a call in the middle, a Host or a provider, for a line that
+// only tells.
+func unbroken(f *os.File) *os.File {
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return f
+	}
+	return os.NewFile(uintptr(fd), f.Name())
 }
 
 // fileOf is the file below a standard stream, or nil where it is none.

@@ -42,7 +42,7 @@ func runProvide(parent context.Context, g *globals, asJSON bool) error {
 	defer signal.Stop(hup)
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
-	defer onSignals(func(os.Signal) { cancel() }, syscall.SIGINT, syscall.SIGTERM)()
+	defer onSignals(func(os.Signal) { cancel() }, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT)()
 	f, err := g.loadServers(ctx)
 	if err != nil {
 		return err

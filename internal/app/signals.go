@@ -16,21 +16,21 @@ import (
 // errSignal is the cause of a context that a signal ended.
 var errSignal = errors.New("stopped by a signal")
 
-// withSignals ends the context at SIGINT, SIGTERM and SIGHUP, with errSignal as its cause. A lost terminal sends
-// more than one SIGHUP, from the kernel and from the shell, so a further one changes nothing while the command ends.
-// A further SIGINT or SIGTERM ends the process at once, unless it is the same act: timeout(1) signals its child, and
-// then the group that the child is in. The returned function comes last, when all has been ended.
+// withSignals ends the context at SIGINT, SIGTERM, SIGQUIT and SIGHUP, with errSignal as its cause. A lost terminal
+// sends more than one SIGHUP, from the kernel and from the shell, so a further one changes nothing while the command
+// ends. A further one of the others ends the process at once, unless it is the same act: timeout(1) signals its child,
+// and then the group that the child is in. The returned function comes last, when all has been ended.
 func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	stop := onSignals(func(s os.Signal) { cancel(fmt.Errorf("%w: %v", errSignal, s)) },
-		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
 	return ctx, func() { stop(); cancel(context.Canceled) }
 }
 
 // withEndSignals is withSignals for a terminal UI, where SIGINT is a key and the UI tells itself how it ended.
 func withEndSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
-	stop := onSignals(func(os.Signal) { cancel() }, syscall.SIGTERM, syscall.SIGHUP)
+	stop := onSignals(func(os.Signal) { cancel() }, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP)
 	return ctx, func() { stop(); cancel() }
 }
 

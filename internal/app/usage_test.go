@@ -19,6 +19,7 @@ func TestUsageUnderJSON(t *testing.T) {
 		"flag after json":       {"call", "demo/plain", "--json", "--nope"},
 		"flag before json":      {"call", "demo/plain", "--nope", "--json"},
 		"json with a value":     {"call", "demo", "--json=true"},
+		"json with a word":      {"call", "demo/plain", "--nope", "--json=TRUE"},
 		"too many":              {"call", "demo/plain", "demo/plain", "--json"},
 		"no answers":            {"call", "demo/plain", "--json", "--answers", "gone"},
 		"none":                  {"call", "--json"},
