@@ -28,6 +28,7 @@ func TestInputOfFlags(t *testing.T) {
 		"arguments":                  {[]string{"call", "demo/plain", "--args", "@-"}, `{"text":"from a pipe"}`, exitOK, "from a pipe"},
 		"arguments with a mark":      {[]string{"call", "demo/plain", "--args", "@-"}, bom + `{"text":"from a pipe"}`, exitOK, "from a pipe"},
 		"answers that nobody wanted": {[]string{"call", "demo/deploy", "--args", deployArgs, "--answers", "-"}, "[" + answer + "," + answer + "]", exitOK, "1 of 2 were not asked for"},
+		"one input for two flags":    {[]string{"call", "demo/plain", "--args", "@-", "--answers", "-"}, `{"text":"x"}`, exitUsage, "--answers: the standard input was read by another flag already"},
 		"a form":                     {[]string{"lint", "-"}, bom + form, exitOK, "ok: a form with 1 field"},
 		"params":                     {[]string{"inspect", "demo", "--method", "completion/complete", "--params", "@-"}, "{", exitUsage, "--params: is not JSON"},
 		"arguments of the inspector": {[]string{"inspect", "demo", "--method", "tools/call", "--name", "plain", "--args", "@-"}, `{"text":"from a pipe"}`, exitOK, "from a pipe"},

@@ -71,13 +71,16 @@ func TestInspectOnce(t *testing.T) {
 				return
 			}
 			var v struct {
-				Error struct{ Code, Message string }
+				Error struct{ Code, Message, Server, Tool string }
 			}
 			if strings.HasPrefix(r.stdout, "[") {
 				return
 			}
 			if err := json.Unmarshal([]byte(r.stdout), &v); err != nil || v.Error.Code != c.error {
 				t.Errorf("%v: %s", err, r.stdout)
+			}
+			if c.code != exitUsage && v.Error.Code != "" && strings.Contains(c.args, "tools/call") && (v.Error.Server != "demo" || v.Error.Tool == "") {
+				t.Errorf("the call is not named: %s", r.stdout)
 			}
 		})
 	}

@@ -132,13 +132,28 @@ func (c *inspectOnce) failed(err error) error {
 	}
 	f, ok := errors.AsType[*callFailure](err)
 	if !ok {
-		return err
+		return &exitError{code: exitCode(err), err: err, json: map[string]any{"error": c.named(genericCode(err), err)}}
 	}
 	exit := f.exit
 	if exit == 0 {
 		exit = codeExit(f.code)
 	}
-	body := map[string]any{"code": f.code, "message": f.Error()}
+	body := c.named(f.code, f)
+	if f.uncertain {
+		body["uncertain"] = true
+	}
+	formError(body, f.cause)
+	if u, ok := errors.AsType[*unanswered](f.cause); ok {
+		for k, v := range u.json {
+			body[k] = v
+		}
+	}
+	return &exitError{code: exit, err: f, json: map[string]any{"error": body}}
+}
+
+// named is the JSON of an error with what was asked of whom.
+func (c *inspectOnce) named(code string, err error) map[string]any {
+	body := map[string]any{"code": code, "message": err.Error()}
 	if c.server != "" {
 		body["server"] = c.server
 	}
@@ -153,14 +168,5 @@ func (c *inspectOnce) failed(err error) error {
 	case c.f.uri != "":
 		body["uri"] = c.f.uri
 	}
-	if f.uncertain {
-		body["uncertain"] = true
-	}
-	formError(body, f.cause)
-	if u, ok := errors.AsType[*unanswered](f.cause); ok {
-		for k, v := range u.json {
-			body[k] = v
-		}
-	}
-	return &exitError{code: exit, err: f, json: map[string]any{"error": body}}
+	return body
 }

@@ -22,6 +22,8 @@ type globals struct {
 	logLevel          string
 	accessible        bool
 	permissionMode    string
+
+	inputRead bool // a flag took the standard input
 }
 
 func newRoot(e *env) *cobra.Command {

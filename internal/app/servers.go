@@ -90,6 +90,10 @@ func (g *globals) readInput(ctx context.Context, path string, limit int64) ([]by
 	if path != "-" {
 		return readLimited(path, limit)
 	}
+	if g.inputRead {
+		return nil, errors.New("the standard input was read by another flag already")
+	}
+	g.inputRead = true
 	type content struct {
 		data []byte
 		err  error
