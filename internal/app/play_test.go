@@ -105,24 +105,34 @@ func TestExampleGreeter(t *testing.T) {
 	}
 }
 
-// Editors and checkouts give a script and its frames a byte order mark and other line ends.
+// Editors and checkouts give a script and its frames a byte order mark and other ends of lines.
 func TestPlayOfAnotherSystem(t *testing.T) {
 	w := newWorld(t)
 	script := w.write("home.play", "run demo\nwait \"servers 1/1\"\nsnapshot home\nkey ctrl+q\nexpect-exit 0\n")
 	if r := w.run("play", script, "--update"); r.code != 0 {
 		t.Fatalf("%+v", r)
 	}
-	for file, mark := range map[string]string{script: "\ufeff", filepath.Join(w.path("home"), "home.txt"): ""} {
-		data, err := os.ReadFile(file)
+	frame := filepath.Join(w.path("home"), "home.txt")
+	for name, c := range map[string]struct{ file, before, lineEnd, after string }{
+		"a mark":            {script, "\ufeff", "\r\n", "\r\n"},
+		"other line ends":   {frame, "", "\r\n", "\r\n"},
+		"no last line end":  {frame, "", "\n", ""},
+		"blanks at the end": {frame, "", "  \n", " \n\n"},
+	} {
+		data, err := os.ReadFile(c.file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, []byte(mark+strings.ReplaceAll(string(data), "\n", "\r\n")), 0o600); err != nil {
+		other := c.before + strings.ReplaceAll(strings.TrimSuffix(string(data), "\n"), "\n", c.lineEnd) + c.after
+		if err := os.WriteFile(c.file, []byte(other), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if r := w.run("play", script); r.code != 0 {
-		t.Errorf("%+v", r)
+		if r := w.run("play", script); r.code != 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if err := os.WriteFile(c.file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

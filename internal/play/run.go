@@ -313,10 +313,13 @@ func (p *player) still(ctx context.Context, want time.Duration) error {
 }
 
 // plain is a frame as a screen shows it, without attributes.
-func plain(frame string) string {
-	rows := strings.Split(ansi.Strip(frame), "\n")
+func plain(frame string) string { return trimmed(ansi.Strip(frame)) }
+
+// trimmed is a text without blanks at the ends of its rows and without empty rows at its end.
+func trimmed(text string) string {
+	rows := strings.Split(text, "\n")
 	for i, r := range rows {
-		rows[i] = strings.TrimRight(r, " ")
+		rows[i] = strings.TrimRight(r, " \r")
 	}
 	for len(rows) > 0 && rows[len(rows)-1] == "" {
 		rows = rows[:len(rows)-1]
@@ -346,8 +349,8 @@ func (p *player) snapshot(ctx context.Context, s Step) error {
 	if err != nil {
 		return err
 	}
-	// A checkout may have given the file the line ends of its system.
-	if frame := strings.ReplaceAll(string(want), "\r\n", "\n"); frame != got {
+	// A checkout or an editor may have given the file other line ends, blanks at the ends of rows, or no line end at all.
+	if frame := trimmed(string(want)); frame != got {
 		return &Mismatch{s.Line, file, diff(frame, got)}
 	}
 	return nil
