@@ -243,6 +243,21 @@ func TestArgumentsAreKept(t *testing.T) {
 	})
 }
 
+// TM-09: the enter that confirms what an input method commits sends nothing; the person's own does.
+func TestComposedArgumentIsNotSent(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		r.m.ask(newTextArgs(inspect.Request{Server: peer.Name, Method: "prompts/get", Name: "briefing"}, inspect.Item{Name: "briefing", Arguments: []inspect.Argument{{Name: "topic"}}}))
+		r.now("日本語")
+		r.now("enter")
+		if r.wants("日本語", "composed text"); len(r.m.log.Conversations) != 0 {
+			t.Error("sent half of it")
+		}
+		if r.press("enter"); len(r.m.log.Conversations) != 1 {
+			t.Errorf("not sent\n%s", r.frame())
+		}
+	})
+}
+
 // What a server suggests belongs to the argument that it was asked for, and to nothing that is typed since.
 func TestSuggestionsComeLate(t *testing.T) {
 	item := func(name string) inspect.Item {

@@ -3,12 +3,14 @@ package screen
 import (
 	"encoding/json"
 	"reflect"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/forms"
 	"askback/internal/inspect"
 	"askback/tui/kit"
+	"askback/tui/tty"
 )
 
 // textArgs asks for the arguments of a prompt, or for the variables of a template: texts, which the server may
@@ -24,7 +26,12 @@ type textArgs struct {
 	choice  list
 	waiting bool
 	problem string
+
+	composed time.Time // characters came at once, as from an input method
 }
+
+// imePause is how soon an enter may follow characters that came at once and still be the key that confirms them.
+const imePause = 30 * time.Millisecond
 
 // completed is the answer to a completion.
 type completed struct {
@@ -69,15 +76,22 @@ func (p *textArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	case "ctrl+t":
 		return p.complete(m)
 	case "enter":
-		if p.at == len(p.values)-1 {
+		switch {
+		case m.now().Sub(p.composed) < imePause:
+			p.problem = "an enter right after composed text is ignored"
+		case p.at == len(p.values)-1:
 			return p.send(m)
+		default:
+			p.at++
 		}
-		p.at++
 	case "tab", "down":
 		p.at = min(p.at+1, len(p.values)-1)
 	case "shift+tab", "up":
 		p.at = max(p.at-1, 0)
 	default:
+		if k.Type == tea.KeyRunes && !k.Paste && tty.Composed(k.Runes) {
+			p.composed = m.now()
+		}
 		p.values[p.at].take(k)
 	}
 	return nil
