@@ -547,9 +547,11 @@ func TestLegacyResume(t *testing.T) {
 		name   string
 		rounds int  // hang-ups before the reply
 		ids    bool // the events have ids
-		refuse bool // GET is refused
+		refuse int  // the status that GET is refused with
+		times  int  // how often it is
 		code   Code
-	}{{"once", 1, true, false, ""}, {"three times", 3, true, false, ""}, {"no ids", 1, false, false, CodeOutcomeUnknown}, {"refused", 1, true, true, CodeOutcomeUnknown}, {"for ever", 1000, true, false, CodeTimeout}} {
+	}{{"once", 1, true, 0, 0, ""}, {"three times", 3, true, 0, 0, ""}, {"no ids", 1, false, 0, 0, CodeOutcomeUnknown}, {"refused", 1, true, 405, 1000, CodeOutcomeUnknown},
+		{"busy for a while", 1, true, 503, 2, ""}, {"busy for good", 1, true, 503, 1000, CodeOutcomeUnknown}, {"for ever", 1000, true, 0, 0, CodeTimeout}} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPeer()
 			p.legacyOnly = true
@@ -557,9 +559,9 @@ func TestLegacyResume(t *testing.T) {
 			var id atomic.Value
 			h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == "GET" {
-					n := int(gets.Add(1))
-					if c.refuse {
-						w.WriteHeader(405)
+					n := int(gets.Add(1)) - c.times
+					if n <= 0 {
+						w.WriteHeader(c.refuse)
 						return
 					}
 					if got, want := r.Header.Get("Last-Event-ID"), fmt.Sprint("ev", n); got != want {

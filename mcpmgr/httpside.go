@@ -135,7 +135,7 @@ func (l *httpLink) resume(ctx context.Context, req *request, events *sseReader, 
 			return nil, err
 		}
 		resp, err := l.get(ctx, id)
-		if _, refused := errors.AsType[*errStatus](err); refused {
+		if _, refused := errors.AsType[*errStatus](err); refused && !failing(err) {
 			return nil, lost
 		}
 		if err != nil {
