@@ -37,6 +37,10 @@ func (p *formArgs) fit(m *Model) {
 func (p *formArgs) key(k tea.KeyMsg, m *Model) tea.Cmd {
 	p.fit(m)
 	if kit.KeyName(k) == "ctrl+c" {
+		if p.f.Settled() && p.f.Guarded() { // a second ctrl+c for the call that has ended meanwhile
+			m.notice = "it has closed; ctrl+c again leaves it"
+			return nil
+		}
 		m.leaveArgs(p)
 		return nil
 	}

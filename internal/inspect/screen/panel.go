@@ -75,7 +75,7 @@ func (m *Model) keep(p panel, why string) {
 	case *samplingPanel:
 		if text := p.typed(); text != "" {
 			m.push(&describePage{name: "closed without an answer", parts: []part{{"", why}, {"what you typed", text}},
-				copies: "what you typed", call: (*Model).pop})
+				copies: "what you typed", call: (*Model).pop, keys: kit.Guarded(m.now())})
 		}
 	}
 }
@@ -164,18 +164,19 @@ func stray(g *kit.Guard, k tea.KeyMsg, m *Model) {
 	}
 }
 
-// panelView draws the panel on the screen; what the program has to say of the last key stands over its last row but
-// one.
+// panelView draws the panel on the screen.
 func (m *Model) panelView() string {
-	frame, text := m.up.view(m), m.notice
+	text := m.notice
 	if f, ok := m.up.(*formPanel); m.ignoring() && (!ok || f.intro) { // a form says so itself
 		text = kit.Ignoring
 	}
-	if text == "" {
-		return frame
-	}
+	return m.saying(m.up.view(m), text)
+}
+
+// saying puts what the program has to say of the last key over the last row but one of a frame that has no row for it.
+func (m *Model) saying(frame, text string) string {
 	rows := strings.Split(frame, "\n")
-	if len(rows) >= 2 {
+	if text != "" && len(rows) >= 2 {
 		rows[len(rows)-2] = ruleRow(text, m.w, m.th, m.th.Warn)
 	}
 	return strings.Join(rows, "\n")

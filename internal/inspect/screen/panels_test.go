@@ -274,6 +274,7 @@ func TestTypedTextSurvivesItsForm(t *testing.T) {
 				}
 				r.wants("Closed without an answer:", "Word: precious")
 				r.press("c")
+				r.wants("given to the terminal to copy: what you typed")
 				if !strings.Contains(r.clip, "precious") {
 					t.Errorf("copied %q", r.clip)
 				}
@@ -295,6 +296,27 @@ func TestTypedTextSurvivesItsForm(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// What was typed into a panel that closes meanwhile outlives typing on, and the second ctrl+c for its call.
+func TestClosedPanelOutlivesItsKeys(t *testing.T) {
+	for tool, to := range map[string][]string{"mrtr_two_step": nil, "mrtr_sample": {"a"}} {
+		for _, on := range map[string]func(r *rig){
+			"typing": func(r *rig) { r.going("quick, and down"); r.now("enter"); r.now("esc") },
+			"ctrl+c": func(r *rig) { r.now("ctrl+c"); r.now("ctrl+c") },
+		} {
+			bubble(t, demoServer, wide, func(r *rig) {
+				r.tool(tool)
+				r.press(append(to, "precious")...)
+				r.send(told{inspect.Withdrawn{Ask: r.m.up.id(), Why: "the server has gone"}})
+				r.wants("precious")
+				on(r)
+				r.wants("precious")
+				r.press("esc")
+				r.wantsNot("precious")
+			})
+		}
 	}
 }
 

@@ -102,12 +102,18 @@ type describePage struct {
 	call  func(m *Model) // what enter does
 	// copies names the last part, which c copies; "" is the definition.
 	copies string
+	keys   kit.Guard // of a page that opened by itself
 	kit.Scroller
 }
 
 func (p *describePage) title(*Model) string { return p.name }
 
+func (p *describePage) ignoring(m *Model) bool { return p.keys.Ignoring(m.now()) }
+
 func (p *describePage) key(k tea.KeyMsg, m *Model) tea.Cmd {
+	if !p.keys.Takes(m.now()) {
+		return nil
+	}
 	if p.Scroller.Key(k, max(1, m.h-5)) {
 		return nil
 	}

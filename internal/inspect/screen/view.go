@@ -39,7 +39,7 @@ func (m *Model) frame() string {
 		return m.panelView()
 	}
 	if f, ok := top.(*formArgs); ok {
-		return f.view(m)
+		return m.saying(f.view(m), m.notice)
 	}
 	h := m.h - 4
 	rows := make([]string, 0, m.h)
