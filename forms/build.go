@@ -300,14 +300,25 @@ func (b *builder) admit(fd *Field, p *property) {
 		case RuleOptions, RuleUnique:
 			keyword = b.choices
 		case RuleMinimum:
-			if p.minimum == nil && p.above != nil {
-				keyword = "exclusiveMinimum"
-			}
+			keyword = p.rangeKeyword()
 		case RuleSize:
 			keyword = "properties"
 		}
 		b.refuse(keyword, "%s", e.Message)
 	}
+}
+
+// rangeKeyword is the keyword that a range which is empty is told of.
+func (p *property) rangeKeyword() string {
+	switch {
+	case p.minimum != nil:
+		return "minimum"
+	case p.above != nil:
+		return "exclusiveMinimum"
+	case p.maximum != nil:
+		return "maximum"
+	}
+	return "exclusiveMaximum"
 }
 
 // defaultOf is the default that the field starts with: none, with the reason,
