@@ -109,3 +109,28 @@ func TestATextIsNoKey(t *testing.T) {
 		})
 	}
 }
+
+// A held letter and a search that come in one piece are what they are when they come one by one.
+func TestKeysInOnePiece(t *testing.T) {
+	bubble(t, demoServer, wide, func(r *rig) {
+		at := func() int { return r.m.tabs[r.m.tab].at }
+		r.press("2", "home")
+		for _, c := range []struct {
+			keys string
+			at   int
+		}{{"jjj", 3}, {"kk", 1}, {"jk", 1}, {"quit", 1}} {
+			if r.now(c.keys); at() != c.at || r.quit || len(r.m.stack) != 0 {
+				t.Errorf("%q went to %d, want %d", c.keys, at(), c.at)
+			}
+		}
+		r.now("/sur")
+		r.now("//")
+		r.wants("/ sur//")
+		r.press("esc", "6", "enter")
+		r.now("/plain")
+		r.wants("plain")
+		if p, ok := r.m.top().(*messagePage); !ok || p.search.Value() != "plain" {
+			t.Errorf("nothing is searched:\n%s", r.frame())
+		}
+	})
+}

@@ -1,6 +1,8 @@
 package screen
 
 import (
+	"slices"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"askback/tui/kit"
@@ -80,6 +82,9 @@ func (m *Model) key(k tea.KeyMsg) tea.Cmd {
 		return m.panelKey(k)
 	}
 	m.notice = ""
+	if one, rest, ok := strokes(k); ok && !m.typing() {
+		return tea.Batch(m.key(one), m.key(rest))
+	}
 	if s == "ctrl+f" {
 		m.nextPanel()
 		return nil
@@ -141,6 +146,27 @@ func typing(p page) bool {
 		return p.searching
 	}
 	return false
+}
+
+// typing says whether letters are text on what is shown.
+func (m *Model) typing() bool {
+	if p := m.top(); p != nil {
+		return typing(p)
+	}
+	return m.tabs[m.tab].filtering
+}
+
+// strokes takes the first key off a text that a slow line has handed over in one piece where letters are commands: of one
+// letter that is held, or of a search. No other text is taken for what it spells.
+func strokes(k tea.KeyMsg) (one, rest tea.KeyMsg, ok bool) {
+	r := k.Runes
+	if k.Type != tea.KeyRunes || k.Paste || k.Alt || len(r) < 2 {
+		return k, k, false
+	}
+	one, rest = k, k
+	one.Runes, rest.Runes = r[:1], r[1:]
+	same := !slices.ContainsFunc(r, func(c rune) bool { return c != r[0] })
+	return one, rest, r[0] == '/' || same
 }
 
 // show goes to a list, and asks for it where nobody has yet.
