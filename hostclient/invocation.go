@@ -45,6 +45,8 @@ type machine struct {
 	steps       progress
 	result      []byte // being sent in chunks
 	sent        int    // chunks; -1 before result_start
+
+	inChunks bool // it is settled, or being settled, by a result in chunks
 }
 
 func (m *machine) accept() protocol.ClientFrame {
@@ -156,7 +158,9 @@ func (m *machine) maySettle() *Error {
 func (m *machine) finish() { m.phase = settled }
 
 // finishInChunks starts sending a result's JSON in chunks, which chunk makes.
-func (m *machine) finishInChunks(result []byte) { m.phase, m.result, m.sent = chunking, result, -1 }
+func (m *machine) finishInChunks(result []byte) {
+	m.phase, m.result, m.sent, m.inChunks = chunking, result, -1, true
+}
 
 // chunk is the next frame of a chunked result, or nil when there is none or the call has ended.
 func (m *machine) chunk() protocol.ClientFrame {

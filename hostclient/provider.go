@@ -88,13 +88,14 @@ func StartTurn(ctx context.Context, v *View, p *Provider, in protocol.TurnStartI
 	return r, err
 }
 
-// Close takes the offers back (bounded by ctx), ends the connection, which ends the invocations that still run, and
-// waits for their Serve to return.
+// Close takes the offers back and lets results leave that are on their way (both bounded by ctx), ends the connection,
+// which ends the invocations that still run, and waits for their Serve to return.
 func (p *Provider) Close(ctx context.Context) error {
 	p.mu.Lock()
 	p.leaving = true
 	p.mu.Unlock()
 	err := p.withdraw(ctx)
+	p.awaitSent(ctx)
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
@@ -103,6 +104,26 @@ func (p *Provider) Close(ctx context.Context) error {
 	p.wg.Wait()
 	p.events.close()
 	return err
+}
+
+// awaitSent waits until the Host has what is being sent in chunks: the tool has done its work, and all but its result
+// would be lost with the connection. What goes in one frame went before the offers were taken back.
+func (p *Provider) awaitSent(ctx context.Context) {
+	p.mu.Lock()
+	var sending []*Invocation
+	for _, inv := range p.live {
+		if inv.machine.inChunks {
+			sending = append(sending, inv)
+		}
+	}
+	p.mu.Unlock()
+	for _, inv := range sending {
+		select {
+		case <-inv.ctx.Done(): // released, or lost
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 type providerHooks Provider

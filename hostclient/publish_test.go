@@ -99,6 +99,49 @@ func TestPublishing(t *testing.T) {
 }
 
 // TestCloseUnregistersFirst, and takes no further calls meanwhile; a Host that does not answer does not hold it up.
+// TestCloseLetsAResultLeave: a result in chunks that was given before Close reaches the Host, unless that takes too long.
+func TestCloseLetsAResultLeave(t *testing.T) {
+	for name, released := range map[string]bool{"released": true, "never released": false} {
+		inBubble(t, name, func(t *testing.T) {
+			h := newScripted(t)
+			prov, s, p, reg := published(t, h, h.options())
+			inv := p.runs(s, reg, "i1")
+			text := strings.Repeat("x", 40*protocol.ChunkBytes)
+			if err := inv.Result(hostclient.ToolResult{Content: []hostclient.ContentBlock{{Type: "text", Text: text}}}); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Second) // at no moment when a ping is due, whose pong might find the end first
+			defer cancel()
+			done := make(chan error, 1)
+			go func() { done <- prov.Close(ctx) }()
+			for left, withdrawn := 1, false; left > 0 || !withdrawn; { // in whatever order
+				f, err := p.read()
+				if err != nil {
+					t.Fatalf("with %d bytes to come: %v", left, err)
+				}
+				switch f := f.(type) {
+				case *protocol.Request:
+					p.answer(f.RequestID, f.Input.Operation(), &protocol.CapabilityUnregisterResult{RegistrationID: reg, Revision: 2})
+					withdrawn = true
+				case *protocol.CapabilityResultStart:
+					left = f.ByteLength
+				case *protocol.CapabilityResultChunk:
+					left -= len(f.Data)
+				}
+			}
+			if released {
+				p.send(&protocol.CapabilityRelease{InvocationID: "i1"})
+			}
+			if code := p.gone(); code != 1000 {
+				t.Errorf("closed with %d", code)
+			}
+			if err := <-done; err != nil || ctx.Err() == nil != released {
+				t.Errorf("%v, %v", err, ctx.Err())
+			}
+		})
+	}
+}
+
 func TestCloseUnregistersFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := newScripted(t)
