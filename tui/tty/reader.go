@@ -1,6 +1,7 @@
 package tty
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"sync"
@@ -53,8 +54,9 @@ func (r *Reader) Ended() <-chan struct{} { return r.ended }
 // Read implements io.Reader.
 func (r *Reader) Read(p []byte) (int, error) {
 	for {
-		n := copy(p, r.held)
+		began := copy(p, r.held)
 		r.held = r.held[:0]
+		n := began
 		if n == 0 {
 			var err error
 			if n, err = r.File.Read(p); err != nil || n == 0 {
@@ -70,7 +72,13 @@ func (r *Reader) Read(p []byte) (int, error) {
 			r.held = append(r.held, p[n-tail:n]...)
 			n -= tail
 		}
-		n = r.freed(p, n)
+		n = r.freed(p, n, began)
+		if tail := r.lateEnd(p[:n]); tail > 0 && n > began { // of what came now: a terminal that has gone sends no more
+			r.held = append(r.held, p[n-tail:n]...)
+			if n -= tail; n == 0 {
+				return 0, nil
+			}
+		}
 		if !r.filter.paste {
 			r.flood.apply(p[:n], time.Now())
 		}
@@ -83,14 +91,26 @@ func (r *Reader) Read(p []byte) (int, error) {
 // stuck is how long a paste has been silent when the person means the program with ctrl+c, not the paste.
 const stuck = 500 * time.Millisecond
 
-// freed ends a paste whose end was lost: until it comes every key is part of the paste, and nothing but ctrl+c says that
+// lateEnd is how many bytes at the end of b begin the mark that ends a paste, and no more of it has come in time. No person
+// has pressed escape there; handed over, it would be a part of the paste, which then has no end.
+func (r *Reader) lateEnd(b []byte) int {
+	if !r.filter.paste && bytes.LastIndex(b, pasteStart) <= bytes.LastIndex(b, pasteEnd) {
+		return 0
+	}
+	if tail := unfinished(b); bytes.HasPrefix(pasteEnd, b[len(b)-tail:]) {
+		return tail
+	}
+	return 0
+}
+
+// freed ends a paste whose end was lost, but for the bytes that it began with: until it comes every key is part of the paste, and nothing but ctrl+c says that
 // somebody waits.
-func (r *Reader) freed(p []byte, n int) int {
+func (r *Reader) freed(p []byte, n, began int) int {
 	now := time.Now()
 	silent := now.Sub(r.last) >= stuck
 	r.last = now
 	r.filter.half = r.filter.half && !silent // who types now has pressed alt+O before
-	if r.filter.paste && silent && n == 1 && p[0] == 0x03 && len(p) >= len(pasteEnd) {
+	if r.filter.paste && silent && n == began+1 && p[began] == 0x03 && len(p) >= len(pasteEnd) {
 		return copy(p, pasteEnd)
 	}
 	return n

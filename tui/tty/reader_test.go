@@ -208,6 +208,67 @@ func TestStuckPaste(t *testing.T) {
 	}
 }
 
+// The mark that ends a paste does so however late the rest of it comes, and ctrl+c where it never does. What a terminal that
+// has gone has sent last is handed over.
+func TestPasteEndInPieces(t *testing.T) {
+	for at := 1; at < len(pasteEnd); at++ {
+		for name, c := range map[string]struct{ first, rest, want string }{
+			"in the paste":       {"text" + string(pasteEnd[:at]), string(pasteEnd[at:]) + "k", string(pasteEnd) + "k"},
+			"alone":              {string(pasteEnd[:at]), string(pasteEnd[at:]), string(pasteEnd)},
+			"behind its start":   {string(pasteEnd) + string(pasteStart) + "x" + string(pasteEnd[:at]), string(pasteEnd[at:]), string(pasteEnd)},
+			"something else":     {"text" + string(pasteEnd[:at]), "zz", string(pasteEnd[:at]) + "zz"},
+			"lost, after ctrl+c": {"text" + string(pasteEnd[:at]), "\x03", string(pasteEnd)},
+		} {
+			in, out, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := NewReader(in, func(string) string { return "" })
+			r.Wait = time.Millisecond
+			b := make([]byte, 256)
+			read := func() string { n, _ := r.Read(b); return string(b[:n]) }
+			out.WriteString("\x1b[200~")
+			got := read()
+			out.WriteString(c.first)
+			if got = read(); got != strings.TrimSuffix(c.first, string(pasteEnd[:at])) {
+				t.Errorf("%s, %d bytes: got %q first", name, at, got)
+			}
+			r.last = time.Now().Add(-stuck)
+			out.WriteString(c.rest)
+			if got = read(); got != c.want {
+				t.Errorf("%s, %d bytes: got %q, want %q", name, at, got, c.want)
+			}
+			in.Close()
+			out.Close()
+		}
+	}
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	r := NewReader(in, func(string) string { return "" })
+	r.Wait = time.Millisecond
+	out.WriteString("\x1b[200~text\x1b[2")
+	out.Close()
+	var got string
+	for range 10 {
+		b := make([]byte, 256)
+		n, err := r.Read(b)
+		if got += string(b[:n]); err != nil {
+			break
+		}
+	}
+	select {
+	case <-r.Ended():
+	default:
+		t.Error("the end of the input was not told")
+	}
+	if got != "\x1b[200~text\x1b[2" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // A key of a keypad that comes in pieces, the last one late, is no letter either; one typed long after alt+O is.
 func TestKeypadInPieces(t *testing.T) {
 	in, out, err := os.Pipe()
