@@ -176,7 +176,7 @@ func crash(t T) {
 		return len(list) == 1 && list[0].InteractionID != first.InteractionID
 	})
 	p.see("Please", "field 1 of 1")
-	p.end(syscall.SIGQUIT)
+	p.end(syscall.SIGABRT)
 	m.host.end(syscall.SIGKILL)
 	if all := p.all.String(); !strings.Contains(all, "goroutine ") {
 		t.Errorf("the program does not say where it was: %q", all[max(0, len(all)-500):])
