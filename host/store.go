@@ -11,6 +11,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"askback/internal/atomicfile"
 )
 
 // StoreFile is the name of the database inside the store folder.
@@ -63,7 +65,7 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("create the store folder: %w", err)
 	}
-	path := target(filepath.Join(dir, StoreFile))
+	path := atomicfile.Target(filepath.Join(dir, StoreFile))
 	emptied := isEmptyFile(path)
 	db, file, err := openDatabase(path)
 	if err == nil && emptied {
@@ -81,21 +83,6 @@ func openStore(dir string) (s *store, aside *SetAside, err error) {
 	s = &store{db: db, dir: dir, path: path, file: file, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go s.commitLoop()
 	return s, aside, nil
-}
-
-// target is where a path leads: a store may be a link to a file on another disk, and what is renamed is the file.
-func target(path string) string {
-	for range 16 {
-		to, err := os.Readlink(path)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Dir(path) + string(filepath.Separator) + to // not cleaned: the folder may be a link itself
-		}
-		path = to
-	}
-	return path
 }
 
 // inPlace reports whether the file that is open is still what the store's path leads to.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/gofrs/flock"
+
+	"askback/internal/atomicfile"
 )
 
 // maxInstances is how many processes of one user can hold an instance at once; far more than terminals on a desk.
@@ -70,7 +72,7 @@ func loadInstance(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return f.ClientInstanceID, replaceFile(path, append(data, '\n'))
+	return f.ClientInstanceID, atomicfile.Write(path, append(data, '\n'))
 }
 
 // ID is the clientInstanceId.

@@ -10,6 +10,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"askback/forms"
+	"askback/internal/atomicfile"
 )
 
 // Pins remembers which Host (its rootId) answered at an address, in a file of mode 0600. Processes may share the file.
@@ -87,38 +88,5 @@ func (p *Pins) change(edit func(*pinFile) (write bool)) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(p.path, append(data, '\n'))
-}
-
-// target is where a path leads: what is replaced is the file, not a link to it.
-func target(path string) string {
-	for range 16 {
-		to, err := os.Readlink(path)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Dir(path) + string(filepath.Separator) + to // not cleaned: the folder may be a link itself
-		}
-		path = to
-	}
-	return path
-}
-
-// replaceFile writes a file of mode 0600 so that a reader sees the old content or the new, never half of it.
-func replaceFile(path string, data []byte) error {
-	path = target(path)
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Sync(), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
+	return atomicfile.Write(p.path, append(data, '\n'))
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"askback/internal/atomicfile"
 	"askback/mcpmgr/config"
 
 	"github.com/gofrs/flock"
@@ -208,7 +209,10 @@ func (a *authStore) update(change func(map[string]*grant)) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(a.path, append(data, '\n'))
+	if err := atomicfile.Write(a.path, append(data, '\n')); err != nil {
+		return fmt.Errorf("the token file cannot be written: %w", err)
+	}
+	return nil
 }
 
 func (a *authStore) read() (*tokenFile, error) {
@@ -225,27 +229,4 @@ func (a *authStore) read() (*tokenFile, error) {
 		f.Servers = map[string]*grant{}
 	}
 	return f, nil
-}
-
-// replaceFile writes a file that only its owner can read, whole or not at all.
-func replaceFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // made with 0600
-	if err != nil {
-		return fmt.Errorf("the token file cannot be written: %w", err)
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	if err == nil {
-		err = tmp.Sync()
-	}
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("the token file cannot be written: %w", err)
-	}
-	return nil
 }

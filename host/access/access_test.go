@@ -204,7 +204,7 @@ func TestFile(t *testing.T) {
 	if after, _ := os.Stat(path); os.SameFile(before, after) {
 		t.Error("the file was rewritten in place")
 	}
-	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".tokens-*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-*")); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 	again := open(t, path)

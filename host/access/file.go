@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"askback/internal/atomicfile"
 )
 
 const (
@@ -141,52 +143,16 @@ func readEntries(path string) ([]entry, fs.FileInfo, error) {
 	return entries, info, nil
 }
 
-// target is where a path leads: a token file may be a link to the one that another Host reads, and what is replaced is
-// the file.
-func target(path string) string {
-	for range 16 {
-		to, err := os.Readlink(path)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(to) {
-			to = filepath.Dir(path) + string(filepath.Separator) + to // not cleaned: the folder may be a link itself
-		}
-		path = to
-	}
-	return path
-}
-
 // writeEntries replaces the file at path so that a reader sees the old text or the new, and a crash leaves one of them.
-func writeEntries(path string, entries []entry) (err error) {
+func writeEntries(path string, entries []entry) error {
 	data, err := encodeEntries(entries)
 	if err != nil {
 		return err
 	}
-	path = target(path)
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".tokens-*") // 0600
-	if err != nil {
+	if err := atomicfile.Write(path, data); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			tmp.Close()
-			os.Remove(tmp.Name())
-		}
-	}()
-	if _, err = tmp.Write(data); err != nil {
-		return err
-	}
-	if err = tmp.Sync(); err != nil {
-		return err
-	}
-	if err = tmp.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(tmp.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return syncDir(filepath.Dir(atomicfile.Target(path)))
 }
 
 func syncDir(dir string) error {

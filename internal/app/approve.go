@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"askback/forms"
+	"askback/internal/atomicfile"
 	"askback/mcpmgr/config"
 )
 
@@ -51,11 +52,7 @@ func (a approvals) add(file, hash string) error {
 	if err != nil {
 		return err
 	}
-	tmp := a.path + ".new"
-	if err := os.WriteFile(tmp, append(b, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, a.path)
+	return atomicfile.Write(a.path, append(b, '\n'))
 }
 
 // approve asks, once for each content, whether a project file may start what it names. A project file comes with

@@ -16,7 +16,7 @@ import (
 const module = "askback/"
 
 // helpers are small packages that any package may import; they import nothing of ours but one another.
-var helpers = []string{"internal/strictjson", "internal/memnet", "internal/jsonschema", "internal/bginit", "internal/screen", "internal/toolschema", "internal/imports"}
+var helpers = []string{"internal/strictjson", "internal/memnet", "internal/jsonschema", "internal/bginit", "internal/screen", "internal/toolschema", "internal/imports", "internal/atomicfile"}
 
 // table says what a package and its sub-packages may import of this module, helpers and their own sub-packages
 // apart. "*" is everything.
