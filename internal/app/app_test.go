@@ -98,6 +98,22 @@ func (w *world) finish(cmd *exec.Cmd, out, errs *bytes.Buffer) ran {
 	return ran{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
+// slowCall starts a call that lasts for long and returns once the server has read it. finish waits for its end.
+func (w *world) slowCall() (cmd *exec.Cmd, finish func() ran) {
+	w.t.Helper()
+	cmd = w.command("--config", w.path("demo.json"), "call", "demo/slow", "--args", `{"steps":100,"every":200}`, "--json")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.awaitCalls(1)
+	return cmd, func() ran {
+		w.t.Helper()
+		return w.finish(cmd, &out, &errs)
+	}
+}
+
 // calls counts the tools/call that the demo server received.
 func (w *world) calls() int {
 	data, _ := os.ReadFile(w.path("record.jsonl"))

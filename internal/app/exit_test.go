@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -125,15 +124,9 @@ func TestExitCodesOfOddServers(t *testing.T) {
 // A server that dies in the middle of a leg: the effect is unknown, and nothing is repeated.
 func TestKilledServerIsOutcomeUnknown(t *testing.T) {
 	w := newWorld(t)
-	cmd := w.command("--config", w.path("demo.json"), "call", "demo/slow", "--args", `{"steps":100,"every":200}`, "--json")
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.awaitCalls(1)
+	cmd, finish := w.slowCall()
 	killChildren(t, cmd.Process.Pid)
-	r := w.finish(cmd, &out, &errs)
+	r := finish()
 	if r.code != 7 || r.errorCode(t) != "outcome_unknown" || w.calls() != 1 {
 		t.Errorf("%d calls, %+v", w.calls(), r)
 	}
@@ -148,25 +141,22 @@ func (w *world) awaitCalls(n int) {
 	}
 }
 
-// SIGINT stops the Turn and exits 6, without a retry: while a form could be open, and during a leg.
+// A signal stops the Turn and exits 6, without a retry: while a form could be open, and during a leg.
 func TestSignalStopsTheTurn(t *testing.T) {
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			w := newWorld(t)
-			cmd := w.command("--config", w.path("demo.json"), "call", "demo/slow", "--args", `{"steps":100,"every":200}`, "--json")
-			var out, errs bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &errs
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			w.awaitCalls(1)
+			cmd, finish := w.slowCall()
 			cmd.Process.Signal(sig)
-			r := w.finish(cmd, &out, &errs)
+			r := finish()
 			if r.code != 6 || r.errorCode(t) != "cancelled" || w.calls() != 1 {
 				t.Errorf("%d calls, %+v", w.calls(), r)
 			}
 			if e := r.json(t)["error"].(map[string]any); e["uncertain"] != true {
 				t.Errorf("a leg was on the wire: %s", r.stdout)
+			}
+			if strings.Contains(r.stderr, "goroutine") { // what Go does at a SIGQUIT, which a terminal sends for ctrl+\
+				t.Error(r.stderr)
 			}
 		})
 	}

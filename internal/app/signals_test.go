@@ -37,15 +37,9 @@ func TestHangUpsInARow(t *testing.T) {
 	}
 	t.Run("call", func(t *testing.T) {
 		w := newWorld(t)
-		cmd := w.command("--config", w.path("demo.json"), "call", "demo/slow", "--args", `{"steps":100,"every":200}`, "--json")
-		var out, errs bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &errs
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		w.awaitCalls(1)
+		cmd, finish := w.slowCall()
 		hangUp(cmd.Process)
-		r := w.finish(cmd, &out, &errs)
+		r := finish()
 		check(t, w, r)
 		if r.errorCode(t) != "cancelled" {
 			t.Error(r.stdout)
